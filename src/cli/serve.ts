@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Config, ConfigFault } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
-import { venueNeeds } from '../config/venue-options.ts';
+import { venuesNeed } from '../config/venue-options.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { Proxies } from '../runtime/proxies.ts';
@@ -75,9 +75,7 @@ async function openTraces(
 }
 
 async function runServe(io: CliIo): Promise<void> {
-  const { config, effective } = readSettings(io, ['databaseUrl', 'kafkaBrokers'], ({ venues = [] }) =>
-    venues.flatMap((venue) => venueNeeds[venue as keyof typeof venueNeeds]),
-  );
+  const { config, effective } = readSettings(io, ['databaseUrl', 'kafkaBrokers'], venuesNeed);
   if (config.venues.includes('platform')) requireCredential(config);
   const log = serviceLogger(io, config);
   const unencrypted = unencryptedAddresses(config);

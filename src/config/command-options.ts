@@ -35,14 +35,14 @@ export const commandOptions = inGroup('Commands', {
     words: ['any', 'unique'],
     fallback: 'any',
     describe:
-      'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: a reference that an earlier command of the principal has gets 409 `CALLER_REF_REUSED`, whatever became of that command, also from before this setting.',
+      'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: a reference of an earlier command of the principal gets 409 `CALLER_REF_REUSED`.',
   }),
   commandNeedsLive: oneOf({
     env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
     words: ['off', 'on'],
     fallback: 'on',
     describe:
-      'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live, since the result would be learnt late. Cancels always pass.',
+      'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live. Cancels always pass.',
   }),
   commandRate: integer({
     env: 'TIDEMARK_COMMAND_RATE',

@@ -229,11 +229,10 @@ const rules: readonly Rule[] = [
   encrypted('authJwksUrl'),
   encrypted('restUrl'),
   ...venueAddresses.map(encrypted),
-  ({ alpacaUrl }) =>
-    alpacaUrl?.endsWith('/v2')
-      ? fault('alpacaUrl', 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version')
-      : undefined,
+  withoutVersion('alpacaUrl'),
+  withoutVersion('alpacaOtherUrl'),
   ofItsEnvironment('alpacaUrl'),
+  ofItsEnvironment('alpacaOtherUrl'),
   ofItsEnvironment('alpacaStreamUrl'),
   (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),
   (config, env) =>
@@ -320,17 +319,25 @@ function together(option: OptionName, needs: OptionName): Rule {
 
 type UrlOption = (typeof venueAddresses)[number] | 'authIssuer' | 'authJwksUrl' | 'restUrl' | 'otlpEndpoint';
 
+function withoutVersion(option: 'alpacaUrl' | 'alpacaOtherUrl'): Rule {
+  return (config) =>
+    config[option]?.endsWith('/v2')
+      ? fault(option, 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version')
+      : undefined;
+}
+
 /** A paper order must not be taken for one with money, and the other way round. */
-function ofItsEnvironment(option: 'alpacaUrl' | 'alpacaStreamUrl'): Rule {
+function ofItsEnvironment(option: 'alpacaUrl' | 'alpacaOtherUrl' | 'alpacaStreamUrl'): Rule {
   return (config) => {
     const { [option]: address, alpacaEnvironment: environment } = config;
     const host = address === undefined ? undefined : new URL(address).hostname;
-    const other = environment === 'live' ? alpacaHosts.paper : alpacaHosts.live;
+    const isLive = (environment === 'live') === (option !== 'alpacaOtherUrl');
+    const [wanted, other] = isLive ? ['live', alpacaHosts.paper] : ['paper', alpacaHosts.live];
     if (host !== other) return undefined;
     const { env } = optionTable.alpacaEnvironment;
     return fault(
       option,
-      `names the host ${other}, and ${env} is ${environment}: their keys and orders are not the same`,
+      `names the host ${other}, and is for ${wanted}, since ${env} is ${environment}: their keys and orders are not the same`,
     );
   };
 }

@@ -70,7 +70,7 @@ export const optionTable = {
       pattern: /^[0-9A-Za-z.:_[\]-]{1,253}$/,
       shape: 'host names or IP addresses, separated by commas',
       describe:
-        'More names by which the admin port may be asked, such as the target of Prometheus without its port. `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to are always good. Any other name gets 421, since a web page could make its own name lead here.',
+        'More names by which the admin port may be asked, such as the target of Prometheus without its port. `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to are always good. Any other name gets 421.',
     }),
     drainDeadlineMs: integer({
       env: 'TIDEMARK_DRAIN_DEADLINE_MS',
@@ -379,7 +379,7 @@ export const optionTable = {
       max: gibibyte,
       fallback: '67108864',
       describe:
-        'Memory of all accounts together for notes on orders: what streams bring during audits, orders in doubt, orders that the platform does not know, frames that wait for a lost store. About 200 bytes a note. When it is used up, audits count as incomplete and are made again.',
+        'Memory of all accounts for notes on orders: what streams bring during audits, orders in doubt or unknown to the platform, frames that wait for a lost store. About 200 bytes a note. When it is used up, audits are made again.',
     }),
     watermarkIntervalMs: integer({
       env: 'TIDEMARK_WATERMARK_INTERVAL_MS',

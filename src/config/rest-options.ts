@@ -22,7 +22,7 @@ export const restOptions = {
       env: 'TIDEMARK_ADVERTISED_URL',
       schemes: ['https', 'http'],
       describe:
-        "Where the other processes of the fleet reach REST of this one. They forward the commands of its accounts there, with the caller's token. Without it: the loopback address, or the name of this machine with the port of REST if REST listens on more than loopback.",
+        "Where the other processes of the fleet reach REST of this one. They forward commands there, with the caller's token. Without it: the loopback address, or this machine's name if REST listens on more than loopback.",
     }),
     httpOrigins: list({
       env: 'TIDEMARK_HTTP_ORIGINS',
@@ -88,14 +88,14 @@ export const restOptions = {
       env: 'TIDEMARK_CONSOLE_DEMO_URL',
       schemes: ['http'],
       describe:
-        'Set by `tidemark demo` for the service that it starts: the address of the demo\'s own server, which the console\'s page "Break it" asks through this service. Loopback only, and only without sign-in.',
+        'Set by `tidemark demo`: its own server, for the console\'s page "Break it". Loopback only, and only without sign-in.',
     }),
     consoleClientId: text({
       env: 'TIDEMARK_CONSOLE_CLIENT_ID',
       pattern: /^[\x21-\x7e]{1,255}$/,
       shape: 'a client id',
       describe:
-        'The client id of the console at `TIDEMARK_AUTH_ISSUER`. This client has no secret, uses the code flow with PKCE, and has the redirect address `<address of the console>/signed-in`. With it, readers sign in at the issuer; without it, they type a token in. Needs `TIDEMARK_AUTH_ISSUER`.',
+        'The client id of the console at `TIDEMARK_AUTH_ISSUER`. This client has no secret, uses the code flow with PKCE, and has the redirect address `<address of the console>/signed-in`. Without it, readers type a token in.',
     }),
     consoleScope: text({
       env: 'TIDEMARK_CONSOLE_SCOPE',
@@ -103,7 +103,7 @@ export const restOptions = {
       shape: 'words separated by single blanks',
       fallback: 'openid offline_access orders:read orders:write ops:read ops:write',
       describe:
-        'The scopes that the console asks for. `openid` brings an ID token, which shows that the answer belongs to this sign-in. `offline_access` brings a refresh token, with which the console renews its token.',
+        'The scopes that the console asks for. `openid` brings an ID token, which shows that the answer belongs to this sign-in. `offline_access` brings a refresh token.',
     }),
     consoleResource: text({
       env: 'TIDEMARK_CONSOLE_RESOURCE',

@@ -52,6 +52,6 @@ export const traceOptions = inGroup('Traces', {
     max: 1_000_000_000,
     fallback: '1000',
     describe:
-      'One update in so many, chosen at random, begins a trace, if the sampler takes it. 0: no update does. The first 16 updates of an order that a traced command placed are always in the trace of the command.',
+      "One update in so many, chosen at random, begins a trace, if the sampler takes it. 0: no update does. The updates of a traced command's order are in its trace.",
   }),
 });

@@ -10,6 +10,7 @@ export const venueAddresses = [
   'platformStreamUrl',
   'platformStagingStreamUrl',
   'alpacaUrl',
+  'alpacaOtherUrl',
   'alpacaStreamUrl',
 ] as const;
 

@@ -1,7 +1,10 @@
+import type { Stream } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
+import type { StoredToken, Token, UnreadableToken } from '../runtime/token-store.ts';
 import type { PlatformError } from './platform-error.ts';
-import type { AccessToken, TokenResult, TokenSource } from './tokens.ts';
+import type { RequestBudget } from './request-budget.ts';
+import type { AccessToken, LoginTokens, TokenResult, TokenStatus } from './tokens.ts';
 
 /**
  * A key that was refused is tried again after 5, 10, 20 … 60 s: no other takes its place by
@@ -10,30 +13,73 @@ import type { AccessToken, TokenResult, TokenSource } from './tokens.ts';
 const [firstRestMs, longestRestMs] = [5_000, 60_000];
 
 /**
- * A key as a source of tokens: one token, for ever. `refusal`: what a person has to do once the
- * venue refuses it.
+ * A linked key's name in the store: the account's next key replaces it
+ * (docs/decisions/117-a-linked-key-is-named-by-its-account.md).
  */
-export class KeySource implements TokenSource {
-  private readonly token: AccessToken;
+export function keyName(stream: Stream, accountId: string): string {
+  return `${stream}:${accountId}`;
+}
+
+/** The last instant that a `Date` has. */
+const neverMs = 8_640_000_000_000_000;
+
+/** A key is stored as a token without an end. */
+export function tokenOfKey(key: Secret): Token {
+  return { accessToken: key, expiresAtMs: neverMs };
+}
+
+/** `load` reads the store. Rejects when it can't be reached. */
+export async function storedKeySource(
+  clock: Clock,
+  load: () => Promise<StoredToken | UnreadableToken | undefined>,
+  refusal: string,
+  requests: RequestBudget,
+): Promise<KeySource> {
+  const stored = await load();
+  const why = stored !== undefined && 'unreadable' in stored ? `${stored.unreadable}: link it again` : refusal;
+  return new KeySource(clock, stored?.accessToken, why, { requests, stored: async () => (await load())?.accessToken });
+}
+
+interface KeyOptions {
+  readonly requests?: RequestBudget;
+  /** The stored key now. Left out: it is none of the store's. */
+  readonly stored?: () => Promise<Secret | undefined>;
+}
+
+/**
+ * A key as a source of tokens: one token, for ever. Undefined: it is stored, and can't be read.
+ * `refusal`: what a person has to do.
+ */
+export class KeySource implements LoginTokens {
+  private readonly token: AccessToken | undefined;
   /** Since when, and the rest after it. Undefined: the last answer was not a refusal. */
   private refused: { readonly atMs: number; readonly restMs: number } | undefined;
   private readonly clock: Clock;
   private readonly error: PlatformError;
+  readonly requests: RequestBudget | undefined;
+  private readonly stored: KeyOptions['stored'];
 
-  constructor(clock: Clock, secret: Secret, refusal: string) {
+  constructor(clock: Clock, secret: Secret | undefined, refusal: string, { requests, stored }: KeyOptions = {}) {
     this.clock = clock;
+    this.requests = requests;
+    this.stored = stored;
     this.error = { code: 'LOGIN_REQUIRED', message: refusal, retryable: false, sent: 'no' };
-    this.token = { secret, generation: 1, expiresAtMs: Number.POSITIVE_INFINITY };
+    this.token = secret && { secret, generation: 1, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
-  /** The last answer refused it. */
-  get isRefused(): boolean {
-    return this.refused !== undefined;
+  status(): TokenStatus {
+    if (this.token !== undefined && this.refused === undefined) return { state: 'held' };
+    return { state: 'login_required', lastError: this.error.message };
+  }
+
+  async isReplaced(): Promise<boolean> {
+    if (this.stored === undefined) return false;
+    return (await this.stored())?.reveal() !== this.token?.secret.reveal();
   }
 
   async get(): Promise<TokenResult> {
     const { atMs = 0, restMs = 0 } = this.refused ?? {};
-    return this.clock.monotonicMs() - atMs < restMs
+    return this.token === undefined || this.clock.monotonicMs() - atMs < restMs
       ? { ok: false, error: this.error }
       : { ok: true, token: this.token };
   }

@@ -7,15 +7,12 @@ import { codeClassOf, type Http, type HttpRequest, type HttpResult } from './htt
 import type { GetResult, ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
-import type { RequestBudget } from './request-budget.ts';
 import type { AccessToken, TokenSource } from './tokens.ts';
 
 export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly http: Http;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
-  /** Of the key. Left out: the venue counts no requests. */
-  readonly requests?: RequestBudget;
   /**
    * Each request takes from it, and none is repeated without it. Left out: requests are not
    * counted.
@@ -74,7 +71,7 @@ export async function readVenue(
   for (;;) {
     const credential = await deps.tokens.get(read.url);
     if (!credential.ok) return credential;
-    const held = deps.requests?.take(deps.budget?.purpose ?? 'resync');
+    const held = deps.tokens.requests?.take(deps.budget?.purpose ?? 'resync');
     if (held !== undefined) {
       const { waitMs: retryAfterMs, message } = held;
       const error = { code: 'REQUESTS_USED_UP', message, retryable: true, retryAfterMs, sent: 'no' } as const;
@@ -134,7 +131,7 @@ async function attempt(
   };
   const startedMs = deps.clock.monotonicMs();
   const observed = await deps.http.request(request);
-  deps.requests?.saw(observed);
+  deps.tokens.requests?.saw(observed);
   deps.metrics.requestSeconds.observe(
     { operation, code_class: codeClassOf(observed) },
     (deps.clock.monotonicMs() - startedMs) / 1000,

@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { codeClassOf, type HttpResult } from './http.ts';
 import { reasonOf } from './platform-error.ts';
 import type { Dialect } from './read-venue.ts';
-import type { Purpose, RequestBudget } from './request-budget.ts';
+import type { Purpose } from './request-budget.ts';
 import type { TokenSource } from './tokens.ts';
 import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from './write-result.ts';
 
@@ -12,8 +12,6 @@ export interface WriteDeps {
   readonly clock: Clock;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
-  /** Of the key. Left out: the venue counts no requests. */
-  readonly requests?: RequestBudget;
 }
 
 /** One write. `judge`: its result, by what was observed of it; pure. */
@@ -31,7 +29,7 @@ interface VenueWrite extends Omit<WriteRequest, 'headers'> {
  * attempt.
  */
 export async function writeVenue(
-  { tokens, lines, clock, metrics, requests }: WriteDeps,
+  { tokens, lines, clock, metrics }: WriteDeps,
   sign: Dialect['sign'],
   { operation, purpose = 'place', judge, ...request }: VenueWrite,
   { mayWrite, mayStillWrite, signal }: WriteOptions,
@@ -42,7 +40,7 @@ export async function writeVenue(
     const reason = reasonOf(credential.error);
     return { kind: 'not_sent', reason, mayRepeat: retryable, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
-  const held = requests?.take(purpose);
+  const held = tokens.requests?.take(purpose);
   if (held !== undefined) {
     const reason = { code: 'REQUESTS_USED_UP', message: held.message };
     return { kind: 'not_sent', reason, mayRepeat: true, retryAfterMs: held.waitMs };
@@ -63,7 +61,7 @@ export async function writeVenue(
     return notSent('NOT_PERMITTED', refusal ?? givenUp);
   }
   const observed = await line.send({ ...request, headers }, signal);
-  requests?.saw(observed);
+  tokens.requests?.saw(observed);
   metrics.requestSeconds.observe(
     { operation, code_class: codeClassOf(observed) },
     (clock.monotonicMs() - startedMs) / 1000,

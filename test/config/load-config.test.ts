@@ -371,7 +371,7 @@ describe('issue: With the address that Alpaca shows on its page, each request wa
   });
 
   it('so is that of the other environment', () => {
-    const problem = 'names the host paper-api.alpaca.markets, and ALPACA_ENVIRONMENT is live';
+    const problem = 'names the host paper-api.alpaca.markets, and is for live, since ALPACA_ENVIRONMENT is live';
     expect(faultsOf({ ALPACA_ENVIRONMENT: 'live', ALPACA_URL: 'https://paper-api.alpaca.markets' })).toEqual([
       `ALPACA_URL ${problem}: their keys and orders are not the same`,
     ]);

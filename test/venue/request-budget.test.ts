@@ -120,8 +120,8 @@ function venueWith(told: Told) {
     },
     close: async () => undefined,
   };
-  const tokens = new KeySource(clock, new Secret('hush'), 'refused');
-  const deps = { clock, random: seededRandom(1), tokens, requests, http, metrics: createMetrics().platform };
+  const tokens = new KeySource(clock, new Secret('hush'), 'refused', { requests });
+  const deps = { clock, random: seededRandom(1), tokens, http, metrics: createMetrics().platform };
   const read = (purpose: Purpose) => {
     const budget: ReadBudget = { purpose, spend: () => undefined, mayRepeat: () => true };
     const address = { operation: 'list_orders', url: 'http://venue/orders' };

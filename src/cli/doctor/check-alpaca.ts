@@ -24,11 +24,11 @@ export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promis
     return [fail('alpaca', `not set: ${unset.join(', ')}`, `Set ${unset.join(' and ')} to a key pair of Alpaca.`)];
   }
   const { url, isPaper, stream, streamUrl } = alpacaAddresses(config);
-  const tokens = keyPairSource(deps.clock, { keyId, secretKey });
+  const requests = new RequestBudget(deps.clock);
+  const tokens = keyPairSource(deps.clock, { keyId, secretKey }, requests);
   // Its first answer counts.
   const budget = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
-  const requests = new RequestBudget(deps.clock);
-  const reads = alpacaReads({ ...deps, tokens, budget, requests, metrics: createMetrics().platform }, { url, isPaper });
+  const reads = alpacaReads({ ...deps, tokens, budget, metrics: createMetrics().platform }, { url, isPaper });
   const listed = await reads.listAccounts(new AbortController().signal);
   if (!listed.complete) return [fail('alpaca', `${url}: ${listed.error.message}`, fixOf(listed.error, environment))];
   const [account] = listed.accounts;

@@ -69,10 +69,7 @@ function entriesOf(
     for (const stream of platformSources.streams) entries.set(stream, entry);
   }
   for (const venue of keyed)
-    entries.set(
-      venue.stream,
-      new VenueOrderEntry({ ...deps, accounts: venue.sources, requests: venue.requests }, venue, venue.write),
-    );
+    entries.set(venue.stream, new VenueOrderEntry({ ...deps, accounts: venue.sources }, venue, venue.write));
   return entries;
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { type Stream, streams } from '../../domain/order.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
+import { loginPrefix } from '../../runtime/token-store.ts';
 import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
 import { Connectors, type StreamUrls } from '../sources/connectors.ts';
@@ -13,18 +14,18 @@ import { VenueSources } from '../sources/venue-sources.ts';
 import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
 import { alpacaParts } from './alpaca-parts.ts';
-import { Credentials } from './credentials.ts';
-import { type Connected, type PlatformConfig, platformConfig, platformSignIn } from './platform-parts.ts';
+import { Credentials, type LoginKind } from './credentials.ts';
+import { type Connected, clientName, type PlatformConfig, platformConfig, platformSignIn } from './platform-parts.ts';
 
 const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 
-/** Venues with one login, by a key in the settings. */
+/** Their logins are keys, each good for one account. */
 const keyedVenues = [alpacaParts];
 
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** Every credential in the settings, and each venue's sources. */
+/** Every credential, in the settings and linked, and each venue's sources. */
 export function credentialParts(made: Connected, held: HeldShards, ingest: ObservationSink, config: Config) {
   const { clock, log, metrics, store } = made;
   const shared = sharedSources(made, ingest, config);
@@ -41,36 +42,49 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
     knowsAll: () => credentials.knowsAll,
     ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   });
-  const keyed = keyedVenues.flatMap((partsOf) => {
-    const venue = partsOf(made, config);
-    if (venue === undefined) return [];
-    const { stream, streamUrl } = venue;
-    const sources = new Connectors(shared, { ...options, ofVenue: [stream], streamUrls: { [stream]: streamUrl } });
-    sources.add(venue.credential, venue.login);
-    return [{ ...venue, sources }];
-  });
+  const keyed = keyedVenues
+    .flatMap((partsOf) => partsOf(made, config))
+    .map((venue) => {
+      const { stream, streamUrl, spare } = venue;
+      const its = {
+        ofVenue: [stream],
+        streamUrls: { [stream]: streamUrl },
+        spare,
+        knowsAll: () => credentials.knowsAll,
+      };
+      return { ...venue, sources: new Connectors(shared, { ...options, ...its }) };
+    });
   const venues = [...(platform === undefined ? [] : [platformSources]), ...keyed.map(({ sources }) => sources)];
-  const followed = new Set(venues.flatMap((venue) => venue.streams));
+  const followed = new Set([
+    ...(platform === undefined ? [] : platformSources.streams),
+    ...keyed.map(({ stream }) => stream),
+  ]);
   const ofVenue = streams.filter((stream) => !followed.has(stream));
   const sources = new VenueSources(venues, new Connectors(shared, { ...options, ofVenue, streamUrls: {} }));
-  const list = platform === undefined || config.platformCredentials === 'client' ? undefined : store.credentials;
+  const kinds: LoginKind[] = keyed.map((venue) => ({ ...venue, connectors: venue.sources }));
+  if (platform !== undefined) kinds.unshift({ ...platformLogins(made, platform), connectors: platformSources });
   const credentials: Credentials = new Credentials(
     {
-      ...{ clock, log, metrics: metrics.platform, connectors: platformSources, sources },
-      ...(platform !== undefined && { signedIn: platformSignIn(made, platform) }),
-      ...(list !== undefined && { list, loginChanges: store.changes.readerOf('logins') }),
-      keys: keyed,
+      ...{ clock, log, metrics: metrics.platform, kinds, sources },
+      ...{ list: store.credentials, loginChanges: store.changes.readerOf('logins') },
     },
-    {
-      withClient: config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined,
-      ...{ lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
-    },
+    { lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
   );
   return {
     sources,
     platformSources,
     keyed,
     credentials,
+  };
+}
+
+function platformLogins(made: Connected, config: PlatformConfig): Omit<LoginKind, 'connectors'> {
+  const { platformCredentials, platformClientSecret } = config;
+  const hasOwn = platformCredentials !== 'linked' && platformClientSecret !== undefined;
+  return {
+    ...(hasOwn && { own: clientName }),
+    ...(platformCredentials !== 'client' && { prefix: loginPrefix }),
+    signIn: platformSignIn(made, config),
   };
 }
 

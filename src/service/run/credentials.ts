@@ -1,38 +1,43 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import { type CredentialList, loginPrefix, type StoredCredential } from '../../runtime/token-store.ts';
+import type { CredentialList, StoredCredential } from '../../runtime/token-store.ts';
 import { type ReadIfChanged, readAlways } from '../../store/fleet/changes.ts';
 import type { OrderReads } from '../../venue/order-reads.ts';
-import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../../venue/platform/token-source.ts';
+import { type LoginTokens, type TokenStatus, tokenStates } from '../../venue/tokens.ts';
 import type { Venue } from '../../venue/venue.ts';
 import type { Connectors } from '../sources/connectors.ts';
 
 /** One credential's tokens, and the reads that use them. */
 interface SignedIn {
   readonly venue: Venue;
-  readonly tokens: RefreshingTokenSource;
+  readonly tokens: LoginTokens;
   readonly reads: OrderReads;
+}
+
+/** One venue's logins, or one stream's. */
+export interface LoginKind {
+  /** The settings' login. Left out: they have none. */
+  readonly own?: string;
+  /** Linked logins have names with it. Left out: none are followed. */
+  readonly prefix?: string;
+  readonly connectors: Pick<Connectors, 'add' | 'remove'>;
+  /** Rejects when the store can't be reached. */
+  signIn(credential: string): Promise<SignedIn>;
 }
 
 interface CredentialsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['platform'];
-  /** The linked logins. Left out: tokens are kept in memory only. */
-  readonly list?: CredentialList;
+  /** The linked logins. */
+  readonly list: Pick<CredentialList, 'stored'>;
   /** Spares the reads while no login has changed. */
   readonly loginChanges?: ReadIfChanged;
-  /** Left out: the platform is not followed. */
-  readonly signedIn?: (credential: string, grant: 'client_credentials' | 'refresh') => SignedIn;
-  readonly connectors: Pick<Connectors, 'add' | 'remove'>;
+  readonly kinds: readonly LoginKind[];
   /** All venues'. */
   readonly sources: Pick<Connectors, 'end'>;
-  /** The key pairs of other venues, for `status`. */
-  readonly keys?: readonly { readonly credential: string; status(): TokenStatus }[];
 }
 
 interface CredentialsOptions {
-  /** The client's own token is a credential too. */
-  readonly withClient: boolean;
   /**
    * Why the list's linked logins can't be used, for example for want of a key: they are named, and
    * not followed. Left out: they can.
@@ -42,18 +47,20 @@ interface CredentialsOptions {
 }
 
 interface Entry {
-  readonly tokens: RefreshingTokenSource;
-  /** The newest stored tokens' generation; undefined for the client's own. */
+  readonly kind: LoginKind;
+  readonly tokens: LoginTokens;
+  /** The newest stored tokens' generation; undefined for the settings' own. */
   generation: number | undefined;
 }
 
-/** The client's own credential, in the store. */
-export const clientName = 'client';
+interface Linked extends StoredCredential {
+  readonly kind: LoginKind;
+}
 
 /**
- * The platform's logins: the client's own, and those linked by users. A new one in the store is
- * followed without a restart. A removed one is not followed any more. One signed in again is tried
- * at once. A failed read changes nothing.
+ * All venues' logins, in the settings and linked by users. A new one in the store is followed
+ * without a restart. A removed one is not followed any more. One signed in again is tried at once,
+ * and another key replaces the earlier one. A failed read changes nothing.
  */
 export class Credentials implements Service {
   readonly name = 'credentials';
@@ -74,7 +81,7 @@ export class Credentials implements Service {
   }
 
   async start(): Promise<void> {
-    if (this.options.withClient) await this.add(clientName, undefined);
+    for (const kind of this.deps.kinds) if (kind.own !== undefined) await this.add(kind, kind.own, undefined);
     this.watching = this.watch();
   }
 
@@ -87,14 +94,13 @@ export class Credentials implements Service {
 
   /** No other login is left by which an account in the database was ever followed. */
   get knowsAll(): boolean {
-    return (this.deps.list === undefined || this.looked) && this.unusable.length === 0;
+    return (this.looked || this.deps.kinds.every(({ prefix }) => prefix === undefined)) && this.unusable.length === 0;
   }
 
   status(): readonly (TokenStatus & { readonly credential: string })[] {
     const { unusable: lastError } = this.options;
     return [
       ...[...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() })),
-      ...(this.deps.keys ?? []).map((key) => ({ credential: key.credential, ...key.status() })),
       ...this.unusable.map((credential) => ({
         ...{ credential, state: 'login_required' as const },
         ...(lastError !== undefined && { lastError }),
@@ -111,11 +117,10 @@ export class Credentials implements Service {
   }
 
   private async look(): Promise<void> {
-    const { list, log, loginChanges = readAlways } = this.deps;
-    if (list === undefined) return;
+    const { log, loginChanges = readAlways } = this.deps;
     try {
       await loginChanges(async () => {
-        const stored = await list.stored(loginPrefix);
+        const stored = await this.linked();
         // A login linked again is gone for a moment: its accounts do not go to another one.
         this.looked = false;
         if (this.options.unusable === undefined) await this.apply(stored);
@@ -130,6 +135,13 @@ export class Credentials implements Service {
     }
   }
 
+  private async linked(): Promise<readonly Linked[]> {
+    const { kinds, list } = this.deps;
+    const ofKind = async (kind: LoginKind) =>
+      kind.prefix === undefined ? [] : (await list.stored(kind.prefix)).map((each) => ({ ...each, kind }));
+    return (await Promise.all(kinds.map(ofKind))).flat();
+  }
+
   /** One line for each that appears. */
   private nameUnusable(stored: readonly StoredCredential[], why: string): void {
     const names = stored.map(({ credential }) => credential);
@@ -142,44 +154,47 @@ export class Credentials implements Service {
     this.unusable = names;
   }
 
-  private async apply(stored: readonly StoredCredential[]): Promise<void> {
+  private async apply(stored: readonly Linked[]): Promise<void> {
     const known = new Map(stored.map(({ credential, generation }) => [credential, generation]));
     for (const [credential, { generation }] of this.entries) {
       if (generation === undefined) continue;
       const now = known.get(credential);
       // A lower generation: the login was removed and linked again between two reads, so it is
       // another one.
-      if (now === undefined || now < generation) await this.remove(credential);
+      if (now === undefined || now < generation) {
+        await this.remove(credential);
+        this.deps.log.info({ credential }, 'a linked login was removed: it is followed no longer');
+      }
     }
-    for (const { credential, generation } of stored) {
+    for (const { credential, generation, kind } of stored) {
       if (this.over.signal.aborted) return;
       const entry = this.entries.get(credential);
-      if (entry === undefined) await this.add(credential, generation);
-      else if (entry.generation !== generation) {
+      if (entry === undefined) await this.add(kind, credential, generation);
+      else if ((await entry.tokens.isReplaced?.()) === true) {
+        await this.remove(credential);
+        await this.add(kind, credential, generation);
+      } else if (entry.generation !== generation) {
         entry.generation = generation;
-        if (entry.tokens.status().state === 'login_required') entry.tokens.retryNow();
+        if (entry.tokens.status().state === 'login_required') entry.tokens.retryNow?.();
       }
     }
   }
 
-  private async add(credential: string, generation: number | undefined): Promise<void> {
-    const { log, connectors, signedIn } = this.deps;
-    if (signedIn === undefined) return;
-    const { venue, tokens, reads } = signedIn(credential, generation === undefined ? 'client_credentials' : 'refresh');
-    this.entries.set(credential, { tokens, generation });
-    await tokens.start();
-    connectors.add(credential, { venue, tokens, reads, log: log.child({ credential }) });
-    if (generation !== undefined) log.info({ credential }, 'a linked login is followed');
+  private async add(kind: LoginKind, credential: string, generation: number | undefined): Promise<void> {
+    const { venue, tokens, reads } = await kind.signIn(credential);
+    this.entries.set(credential, { kind, tokens, generation });
+    await tokens.start?.();
+    const log = this.deps.log.child({ credential });
+    kind.connectors.add(credential, { venue, tokens, reads, log });
+    if (generation !== undefined) log.info('a linked login is followed');
   }
 
   private async remove(credential: string): Promise<void> {
     const entry = this.entries.get(credential);
     if (entry === undefined) return;
     this.entries.delete(credential);
-    await this.deps.connectors.remove(credential);
-    await entry.tokens.drain();
-    if (!this.over.signal.aborted)
-      this.deps.log.info({ credential }, 'a linked login was removed: it is followed no longer');
+    await entry.kind.connectors.remove(credential);
+    await entry.tokens.drain?.();
   }
 
   private publish(): void {

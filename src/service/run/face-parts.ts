@@ -38,7 +38,7 @@ export function faceParts(made: Joined, fetch: RestParts['fetch'], config: Confi
     {
       fetch,
       service: serviceView({
-        ...{ clock, commands: config.commands, streams: sources.streams },
+        ...{ clock, commands: config.commands, streams: () => sources.streams },
         ...{ status, ring, consumers: kafka.consumers, look },
       }),
       accountStates: () => followedAccounts(keeper.state === 'held', sources, credentials),

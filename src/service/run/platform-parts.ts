@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import type { Config, ConfigWith } from '../../config/config.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
 import { platformReads } from '../../venue/platform/platform-reads.ts';
 import { platformVenue } from '../../venue/platform/platform-venue.ts';
 import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
@@ -19,6 +18,9 @@ export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'p
 export function platformConfig(config: Config): PlatformConfig | undefined {
   return config.venues.includes('platform') ? (config as PlatformConfig) : undefined;
 }
+
+/** The client's own credential, in the store. */
+export const clientName = 'client';
 
 /** Names this process among those with the same lane or credential. */
 export function holderName(random: Random): string {
@@ -50,7 +52,8 @@ export function platformSignIn(made: Connected, config: PlatformConfig) {
   const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
   const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
   const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
-  return (name: string, grant: CredentialOptions['grant']) => {
+  return async (name: string) => {
+    const grant = name === clientName ? ('client_credentials' as const) : ('refresh' as const);
     const options = { name, holder, baseUrl, credential: client, grant };
     const tokens = new RefreshingTokenSource({ http, clock, store: made.store.tokens, random, log, metrics }, options);
     return { venue: platformVenue, tokens, reads: platformReads({ http, clock, random, tokens, metrics }, addresses) };

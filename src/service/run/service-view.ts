@@ -12,7 +12,7 @@ import { type StatusParts, statusDocument } from './status-document.ts';
 
 interface ServiceViewDeps {
   readonly commands: 'on' | 'off';
-  readonly streams: readonly Stream[];
+  readonly streams: () => readonly Stream[];
   readonly status: StatusParts;
   readonly ring: PipelineRing;
   readonly consumers: ConsumerGroups;
@@ -24,7 +24,9 @@ interface ServiceViewDeps {
 export function serviceView({ commands, streams, status, ring, consumers, look, clock }: ServiceViewDeps): ServiceView {
   return {
     commands,
-    streams,
+    get streams() {
+      return streams();
+    },
     status: shared(clock, (scope) => statusDocument(status, scope)),
     history: (sinceMs) =>
       historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),

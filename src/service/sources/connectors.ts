@@ -37,6 +37,8 @@ export interface ConnectorsOptions extends Partial<Omit<AccountsFollowerOptions,
   readonly timings?: Partial<StreamTimings>;
   /** Between two lists of accounts, a third more or less. Default 45 s. */
   readonly everyMs?: number;
+  /** Its streams are not offered while it has no login. */
+  readonly spare?: boolean;
   /** How much of the accounts this process follows now, from 0 to 1. Left out: all. */
   readonly part?: () => number;
 }
@@ -118,7 +120,7 @@ export class Connectors {
     const working = new Map<string, Working>();
     const follower = new AccountsFollower(
       { ...deps, logins: working },
-      { ...accountsFollowerDefaults, ofVenue: this.streams, ...options, streams: withAddress(options) },
+      { ...accountsFollowerDefaults, ofVenue: withAddress(options), ...options, streams: withAddress(options) },
     );
     const stop = new AbortController();
     const following = follower.run(stop.signal);
@@ -147,6 +149,7 @@ export class Connectors {
 
   /** See `FollowedAccounts`. */
   get streams(): readonly Stream[] {
+    if (this.options.spare === true && this.logins.size === 0) return [];
     return this.options.ofVenue ?? withAddress(this.options);
   }
 

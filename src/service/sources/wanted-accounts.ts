@@ -52,7 +52,7 @@ export function noteList(
 
 /** All that decides which accounts are followed. */
 export interface FollowInputs {
-  /** The first is preferred. */
+  /** The first is preferred, or the last: see `wantedAccounts`. */
   readonly logins: ReadonlyMap<string, LoginLists>;
   /** There is one login, and no other is known: each account in the database was its own. */
   readonly isSole: boolean;
@@ -86,7 +86,8 @@ export interface WantedAccount {
  * - Each account has at most one login. Two would double its load, and each would open an epoch
  *   when the platform lost its store.
  * - Logins listing it go first, then logins that did so earlier. Between equals, the login
- *   following it now stays: a change costs a complete read.
+ *   following it now stays: a change costs a complete read. Where a login has one account it is
+ *   the newest: a key that was linked after the one of the settings, or in place of another.
  * - An account never listed in this term is known from an earlier run. It belongs to the only login
  *   there is, or else a login without a whole list tries it: its own subscription checks it.
  * - Where no order names its account, a login follows the one that it lists now, and no other:
@@ -122,9 +123,10 @@ function bestOfLists({ logins, now }: FollowInputs, namesAccount: boolean) {
   const best = new Map<string, { readonly login: string; readonly rank: number }>();
   for (const [login, { accounts }] of logins)
     for (const [accountId, { standing }] of accounts) {
-      if (!namesAccount && standing.unlistedSinceMs !== undefined) continue;
-      const rank = (standing.unlistedSinceMs === undefined ? 2 : 0) + (now.get(accountId) === login ? 1 : 0);
-      if (rank > (best.get(accountId)?.rank ?? -1)) best.set(accountId, { login, rank });
+      const isListed = standing.unlistedSinceMs === undefined;
+      if (!namesAccount && !isListed) continue;
+      const rank = (isListed ? 2 : 0) + (now.get(accountId) === login ? 1 : 0);
+      if (!namesAccount || rank > (best.get(accountId)?.rank ?? -1)) best.set(accountId, { login, rank });
     }
   return best;
 }

@@ -2,17 +2,23 @@ import type { Clock } from '../../runtime/clock.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { HttpRequest } from '../http.ts';
 import { KeySource } from '../key-source.ts';
+import { RequestBudget } from '../request-budget.ts';
 
-interface KeyPair {
+export interface KeyPair {
   readonly keyId: string;
   readonly secretKey: Secret;
 }
 
-const refused = 'Alpaca refuses the key pair: make a new one, or take that of the right environment (paper or live)';
+export const pairRefused =
+  'Alpaca refuses the key pair: make a new one, or take that of the right environment (paper or live)';
 
-/** Its tokens: one, `<key id>:<secret key>`, for ever. */
-export function keyPairSource(clock: Clock, { keyId, secretKey }: KeyPair): KeySource {
-  return new KeySource(clock, new Secret(`${keyId}:${secretKey.reveal()}`), refused);
+/** `<key id>:<secret key>`. */
+export function keyOfPair({ keyId, secretKey }: KeyPair): Secret {
+  return new Secret(`${keyId}:${secretKey.reveal()}`);
+}
+
+export function keyPairSource(clock: Clock, pair: KeyPair, requests = new RequestBudget(clock)): KeySource {
+  return new KeySource(clock, keyOfPair(pair), pairRefused, { requests });
 }
 
 /** The headers of a request with this credential. */

@@ -7,7 +7,7 @@ import type { Service } from '../../runtime/supervisor.ts';
 import type { CredentialList, StoredToken, TokenStore } from '../../runtime/token-store.ts';
 import { SingleFlight } from '../../runtime/waiting.ts';
 import type { PlatformError } from '../platform-error.ts';
-import type { AccessToken, TokenResult, TokenSource } from '../tokens.ts';
+import type { AccessToken, LoginTokens, TokenResult, TokenStatus } from '../tokens.ts';
 import {
   type AcquireDeps,
   acquireToken,
@@ -26,23 +26,6 @@ interface Held extends AccessToken {
   readonly endsAtMs: number;
   readonly renewAtMs: number;
   readonly adoptedAtMs: number;
-}
-
-/**
- * - `waiting`: no token yet, or none just now; the next attempt is due.
- * - `held`: there is a good one.
- * - `login_required`: the platform refuses the credential. A token may be held still; with its end
- *   it is over, and a person has to act before.
- */
-export const tokenStates = ['waiting', 'held', 'login_required'] as const;
-type TokenState = (typeof tokenStates)[number];
-
-/** For `/status`. */
-export interface TokenStatus {
-  readonly state: TokenState;
-  /** For the token in use; wall time, milliseconds since the epoch. */
-  readonly expiresAtMs?: number;
-  readonly lastError?: string;
 }
 
 /** Renewed when a fifth of its life is left, at most five minutes ahead. */
@@ -75,7 +58,7 @@ const noHelp =
  * A token answered with 401 is not handed out any more. In the rest after renewals that did not
  * help, its reporter has none, and the others have it until their host refuses it too.
  */
-export class RefreshingTokenSource implements TokenSource, Service {
+export class RefreshingTokenSource implements LoginTokens, Service {
   readonly name = 'token-source';
   private held: Held | undefined;
   private rejectedGeneration = 0;

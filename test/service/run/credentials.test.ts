@@ -2,16 +2,17 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import type { StoredCredential } from '../../../src/runtime/token-store.ts';
-import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { loginPrefix, MemoryTokenStore, type StoredCredential } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { Credentials } from '../../../src/service/run/credentials.ts';
+import { Credentials, type LoginKind } from '../../../src/service/run/credentials.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import type { Http } from '../../../src/venue/http.ts';
+import { storedKeySource, tokenOfKey } from '../../../src/venue/key-source.ts';
 import { accountRow } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
+import { RequestBudget } from '../../../src/venue/request-budget.ts';
 import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
 import { ScriptedPlatform } from '../../support/platform/scripted-platform.ts';
 import { ScriptedRegistry } from '../../support/platform/scripted-registry.ts';
@@ -55,35 +56,38 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
     },
     { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, knowsAll: () => logins.knowsAll },
   );
+  const platformLogins: LoginKind = {
+    ...{ own: 'client', prefix: loginPrefix, connectors: sources },
+    signIn: async (name) => {
+      const platform = new ScriptedPlatform(clock);
+      platform.accounts = (seen[name] ?? []).map((accountId) => ({
+        accountId,
+        isOpen: true,
+        isSim: accountId !== 'real',
+      }));
+      platforms.set(name, platform);
+      const credential = { clientId: 'id', clientSecret: new Secret('hush') };
+      const source = new RefreshingTokenSource(
+        {
+          http: issuing(name),
+          clock,
+          random,
+          store: new MemoryTokenStore({ clock }),
+          log: silentLog,
+          metrics: metrics.platform,
+        },
+        { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
+      );
+      tokens.set(name, source);
+      return { venue: platformVenue, tokens: source, reads: platform };
+    },
+  };
   const logins: Credentials = new Credentials(
     {
-      ...{ clock, log: silentLog, metrics: metrics.platform, connectors: sources, sources },
-      list: { stored: async () => stored, forget: async () => false },
-      signedIn: (name) => {
-        const platform = new ScriptedPlatform(clock);
-        platform.accounts = (seen[name] ?? []).map((accountId) => ({
-          accountId,
-          isOpen: true,
-          isSim: accountId !== 'real',
-        }));
-        platforms.set(name, platform);
-        const credential = { clientId: 'id', clientSecret: new Secret('hush') };
-        const source = new RefreshingTokenSource(
-          {
-            http: issuing(name),
-            clock,
-            random,
-            store: new MemoryTokenStore({ clock }),
-            log: silentLog,
-            metrics: metrics.platform,
-          },
-          { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
-        );
-        tokens.set(name, source);
-        return { venue: platformVenue, tokens: source, reads: platform };
-      },
+      ...{ clock, log: silentLog, metrics: metrics.platform, kinds: [platformLogins], sources },
+      list: { stored: async () => stored },
     },
-    { withClient: true, lookEveryMs: 2_000 },
+    { lookEveryMs: 2_000 },
   );
   await logins.start();
   await sources.begin();
@@ -190,5 +194,90 @@ describe('the accounts, as the command side reaches them', () => {
     const look = sources.account('account', 'mine')?.lookFor('tm-1', new AbortController().signal);
     await clock.advance(1_000);
     expect(await look).toEqual({ complete: false, error });
+  });
+});
+
+describe('a key that is linked', () => {
+  const name = 'alpaca_paper:A-1';
+  /** Each login that is at work, with the key that it signs by. */
+  const linkedKeys = async () => {
+    const clock = new VirtualClock();
+    const keys = new Map<string, { generation: number; key?: string }>();
+    const working = new Map<string, string>();
+    let away = false;
+    const stored = async () => {
+      if (away) throw new Error('the database is away');
+      return [...keys].map(([credential, { generation }]) => ({ credential, generation }));
+    };
+    const load = async (credential: string) => {
+      const { generation = 0, key } = keys.get(credential) ?? {};
+      if (key === undefined) return { generation, unreadable: 'sealed with another key' };
+      return { generation, ...tokenOfKey(new Secret(key)) };
+    };
+    const kind: LoginKind = {
+      prefix: 'alpaca_paper:',
+      connectors: {
+        add: async (credential, { tokens }) => {
+          const token = await tokens.get('');
+          working.set(credential, token.ok ? token.token.secret.reveal() : token.error.message);
+        },
+        remove: async (credential) => void working.delete(credential),
+      },
+      signIn: async (credential) => ({
+        tokens: await storedKeySource(clock, () => load(credential), 'refused', new RequestBudget(clock)),
+        ...{ venue: platformVenue, reads: new ScriptedPlatform(clock) },
+      }),
+    };
+    const metrics = createMetrics().platform;
+    const deps = { clock, log: silentLog, metrics, kinds: [kind], sources: { end: async () => undefined } };
+    const logins = new Credentials({ ...deps, list: { stored } }, { lookEveryMs: 2_000 });
+    await logins.start();
+    onTestFinished(async () => {
+      const drained = logins.drain();
+      await clock.advance(5_000);
+      await drained;
+    });
+    const look = async () => {
+      await clock.advance(2_100);
+      return Object.fromEntries(working);
+    };
+    const lose = (isAway: boolean) => {
+      away = isAway;
+    };
+    return { logins, keys, look, lose };
+  };
+
+  it('is followed at the next look, gives way to another one for its account, and is left once removed', async () => {
+    const { logins, keys, look } = await linkedKeys();
+    expect(await look()).toEqual({});
+    keys.set(name, { generation: 1, key: 'one' });
+    expect(await look()).toEqual({ [name]: 'one' });
+    expect(logins.status()).toEqual([{ credential: name, state: 'held' }]);
+    keys.set(name, { generation: 2, key: 'two' });
+    expect(await look()).toEqual({ [name]: 'two' });
+    // Removed and linked again between two looks.
+    keys.set(name, { generation: 1, key: 'three' });
+    expect(await look()).toEqual({ [name]: 'three' });
+    keys.set(name, { generation: 1, key: 'four' });
+    expect(await look()).toEqual({ [name]: 'four' });
+    keys.delete(name);
+    expect(await look()).toEqual({});
+    expect(logins.status()).toEqual([]);
+  });
+
+  it('stays while the store is away, and waits for a person where another encryption key sealed it', async () => {
+    const { logins, keys, look, lose } = await linkedKeys();
+    keys.set(name, { generation: 1, key: 'one' });
+    await look();
+    lose(true);
+    keys.set(name, { generation: 2, key: 'two' });
+    expect(await look()).toEqual({ [name]: 'one' });
+    lose(false);
+    expect(await look()).toEqual({ [name]: 'two' });
+    keys.set(name, { generation: 3 });
+    await look();
+    expect(logins.status()).toEqual([
+      { credential: name, state: 'login_required', lastError: 'sealed with another key: link it again' },
+    ]);
   });
 });

@@ -137,18 +137,15 @@ describe('issue: The accounts of a linked login were not followed, and neither s
     const clock = new VirtualClock();
     const metrics = createMetrics();
     let stored: StoredCredential[] = [{ credential: 'login:alice', generation: 1 }];
-    const absent = () => Promise.reject(new Error('no login is connected'));
+    const absent = () => Promise.reject(new Error('nothing can be made of a login without its key'));
     const credentials = new Credentials(
       {
         ...{ clock, log: silentLog, metrics: metrics.platform },
-        list: { stored: async () => stored, forget: async () => false },
-        connectors: { add: absent, remove: absent },
+        list: { stored: async () => stored },
+        kinds: [{ prefix: 'login:', connectors: { add: absent, remove: absent }, signIn: absent }],
         sources: { end: async () => undefined },
-        signedIn: () => {
-          throw new Error('nothing can be made of a login without its key');
-        },
       },
-      { withClient: false, lookEveryMs: 2_000, unusable: 'TIDEMARK_ENCRYPTION_KEY is not set' },
+      { lookEveryMs: 2_000, unusable: 'TIDEMARK_ENCRYPTION_KEY is not set' },
     );
     await credentials.start();
     onTestFinished(async () => {

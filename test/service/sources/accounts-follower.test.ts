@@ -53,6 +53,25 @@ describe('two logins that see the same account', () => {
   });
 });
 
+it('of two keys for one account the newest is used, and the other once that is removed', async () => {
+  const stream = 'alpaca_paper' as const;
+  const rig = followerRig({ ofVenue: [stream], streams: [stream] });
+  const settings = rig.add('alpaca', listOf('a'));
+  rig.begin();
+  await rig.clock.advance(1);
+  const linked = rig.add('alpaca_paper:a', listOf('a'));
+  await rig.clock.advance(1);
+  expect([settings.on(stream), linked.on(stream)]).toEqual([[], ['a']]);
+  // Alpaca ends the first key when a second one is made: its list says nothing more.
+  settings.platform.list = failedList;
+  await rig.clock.advance(listed);
+  expect([settings.on(stream), linked.on(stream)]).toEqual([[], ['a']]);
+  settings.platform.list = listOf('a');
+  rig.remove('alpaca_paper:a');
+  await rig.clock.advance(1);
+  expect(settings.on(stream)).toEqual(['a']);
+});
+
 describe('accounts of which this process follows some, and other processes the others', () => {
   const begun = async () => {
     const ours = new Set(['a']);

@@ -18,9 +18,9 @@ describe('issue: One refusal of a good key pair left its account without its str
       restsMs.push(restMs);
     }
     expect(restsMs).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-    expect(keys.isRefused).toBe(true);
+    expect(keys.status()).toMatchObject({ state: 'login_required', lastError: expect.stringContaining('refuses') });
     keys.taken();
-    expect(keys.isRefused).toBe(false);
+    expect(keys.status()).toEqual({ state: 'held' });
     await keys.renew();
     await clock.advance(5_000);
     expect(await keys.get()).toMatchObject({ ok: true });
