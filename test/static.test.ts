@@ -42,6 +42,7 @@ describe('the sources', () => {
       const places = [
         'src/cli/demo.ts',
         'src/cli/doctor.ts',
+        'src/cli/link.ts',
         'src/cli/sandbox.ts',
         'src/cli/venue.ts',
         'src/config/check-names.ts',

@@ -98,12 +98,13 @@ function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Pr
   ]);
 }
 
-async function examineAlpaca(config: Config, { clock, random }: CliIo): Promise<readonly Finding[]> {
+async function examineAlpaca(config: Config, io: CliIo): Promise<readonly Finding[]> {
+  const { clock, random } = io;
   const proxies = new Proxies(config);
   const http = new UndiciHttp({ clock, proxies });
   try {
     return await checkAlpaca(config, {
-      ...{ clock, random, http },
+      ...{ clock, random, http, log: commandLogger(io, config) },
       openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
     });
   } finally {

@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
+import { type AlpacaEnvironment, alpacaHosts } from '../config/venue-options.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
-import { holderName } from '../service/run/platform-parts.ts';
+import { clientName, holderName } from '../service/run/platform-parts.ts';
 import { recordAction } from '../store/commands/read-audit-trail.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
@@ -13,6 +14,8 @@ import { shaped, shapedNumber } from './io/flag-text.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
+import { usage } from './io/usage.ts';
+import { linkKey, readKeyPair } from './link/link-alpaca.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -20,19 +23,28 @@ const seconds = shapedNumber(/^[1-9]\d{0,4}$/, 'It must be a whole number of sec
 
 const loginName = shaped(/^[A-Za-z0-9._-]{1,50}$/, 'It must be up to 50 of A-Z a-z 0-9 . _ -');
 
+const storedName = shaped(/^(?:[a-z_]+:)?[\w.-]{1,100}$/, 'It must be a name as --list shows it.');
+
 const examples = `
 Examples:
   $ tidemark link                     opens the platform's sign-in screen, and follows the accounts of that user
   $ tidemark link --name desk-2       another user beside the first
   $ tidemark link --no-open           only prints the address
+  $ tidemark link --venue alpaca      asks for a key pair, and follows its account
+  $ tidemark link --venue alpaca --environment live <pair.txt
   $ tidemark link --list
   $ tidemark link --remove desk-2
 
 The app must have the redirect URI http://127.0.0.1:8787/callback registered, or the one of --redirect-port. Without PLATFORM_CLIENT_SECRET it signs in as a public
-client. A running service follows the accounts within seconds. The tokens are stored encrypted, with TIDEMARK_ENCRYPTION_KEY.`;
+client. A running service follows the accounts within seconds. The tokens are stored encrypted, with TIDEMARK_ENCRYPTION_KEY.
+
+A key pair of Alpaca is read from the terminal, which does not show it, or from two lines on stdin: the key id and the secret. Its login is named by its
+account, such as alpaca_paper:PA3XK7Q2M8Z1. Another pair of the same account takes its place.`;
 
 interface Flags {
-  readonly name: string;
+  readonly venue: 'platform' | 'alpaca';
+  readonly environment?: AlpacaEnvironment;
+  readonly name?: string;
   readonly redirectPort: number;
   readonly timeout: number;
   readonly open: boolean;
@@ -45,14 +57,24 @@ interface Flags {
 export function linkCommand(io: CliIo): Command {
   return new Command('link')
     .description(
-      "Signs a user in through the platform's own screen, in a browser, and keeps the login for the service.",
+      "Signs a user in through the platform's own screen, in a browser, or takes a key pair of Alpaca, and keeps the login for the service.",
     )
-    .option('--name <name>', 'of the login; the same name again replaces it', loginName, 'default')
+    .addOption(new Option('--venue <venue>', 'whose login it is').choices(['platform', 'alpaca']).default('platform'))
+    .addOption(
+      new Option('--environment <environment>', 'of a key pair; ALPACA_ENVIRONMENT if left out').choices(
+        Object.keys(alpacaHosts),
+      ),
+    )
+    .option(
+      '--name <name>',
+      'of a login at the platform; the same name again replaces it (default: default)',
+      loginName,
+    )
     .option('--redirect-port <port>', 'on which the browser comes back; 0 takes any free one', port, 8787)
     .option('--timeout <seconds>', 'how long to wait for the user', seconds, 300)
     .option('--no-open', 'only print the address, open no browser')
     .option('--list', 'print the logins that are linked')
-    .option('--remove <name>', 'remove a login; its accounts are not followed any more within seconds', loginName)
+    .option('--remove <name>', 'remove a login; its accounts are not followed any more within seconds', storedName)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples)
     .action((flags: Flags) => runLink(io, flags));
@@ -63,6 +85,10 @@ type LinkConfig = ConfigWith<(typeof linkNeeds)[number]>;
 
 async function runLink(io: CliIo, flags: Flags): Promise<void> {
   const { remove } = flags;
+  if (flags.environment !== undefined && flags.venue !== 'alpaca')
+    throw usage('--environment is for --venue alpaca', 'Name both, or leave it out.');
+  if (flags.name !== undefined && flags.venue === 'alpaca')
+    throw usage('a key pair has no --name: its login is named by its account', 'Leave --name out.');
   const { clock, random } = io;
   const database = { applicationName: 'tidemark-link', maxConnections: 2 };
   if (flags.list === true || remove !== undefined)
@@ -70,6 +96,7 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
       const logins = new PostgresCredentialList({ pool, clock, random });
       return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, pool, logins, remove);
     });
+  if (flags.venue === 'alpaca') return linkPair(io, flags, database);
   const config = readConfig(io, linkNeeds);
   return withDatabase(io, config, database, (pool) =>
     link(
@@ -82,13 +109,15 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
 }
 
 async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Promise<void> {
-  const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
+  const names = (await store.stored(''))
+    .filter(({ credential }) => credential !== clientName)
+    .map(({ credential }) => credential.replace(loginPrefix, ''));
   if (flags.json === true) io.stdout.write(`${JSON.stringify({ logins: names })}\n`);
   else io.stdout.write(names.length === 0 ? 'No login is linked.\n' : names.map((name) => `${name}\n`).join(''));
 }
 
 async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: string): Promise<void> {
-  if (await store.forget(`${loginPrefix}${name}`)) {
+  if (await store.forget(name.includes(':') ? name : `${loginPrefix}${name}`)) {
     await recordAction(pool, 'unlink', { login: name });
     io.stdout.write(`Forgot the login ${name}.\n`);
   } else
@@ -96,6 +125,29 @@ async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: s
       code: 'NO_LOGIN',
       fix: '`tidemark link --list` shows them.',
     });
+}
+
+/** A key pair, tried once. */
+async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof withDatabase>[2]): Promise<void> {
+  const config = readConfig(io, ['databaseUrl', 'encryptionKey']);
+  const { clock, random } = io;
+  const pair = await readKeyPair(io, flags.timeout * 1000);
+  const http = new UndiciHttp({ clock, proxies: new Proxies(config) });
+  const { credential, accountId } = await withDatabase(io, config, database, async (pool) => {
+    const store = new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey });
+    const environment = flags.environment ?? config.alpacaEnvironment;
+    const linked = await linkKey(
+      { clock, random, http, store },
+      { config, environment, holder: holderName(random) },
+      pair,
+    );
+    await recordAction(pool, 'link', { login: linked.credential });
+    return linked;
+  }).finally(() => http.close());
+  if (!config.venues.includes('alpaca'))
+    io.stderr.write('tidemark: warning: VENUES has no alpaca here: a service with these settings does not follow it\n');
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: credential, accounts: [accountId] })}\n`);
+  else io.stdout.write(`Linked ${credential}.\n`);
 }
 
 interface LinkStore {
@@ -119,14 +171,14 @@ async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, f
         platformUrl,
         authUrl: platformAuthUrl,
         credential: { clientId: platformClientId, ...(platformClientSecret && { clientSecret: platformClientSecret }) },
-        storedAs: `${loginPrefix}${flags.name}`,
+        storedAs: `${loginPrefix}${nameOf(flags)}`,
         holder: holderName(io.random),
         redirectPort: flags.redirectPort,
         timeoutMs: flags.timeout * 1000,
       },
       interrupted.signal,
     );
-    await recordAction(pool, 'link', { login: flags.name });
+    await recordAction(pool, 'link', { login: nameOf(flags) });
     await printToken(io, flags, token, { http, platformUrl });
   } finally {
     unsubscribe();
@@ -143,11 +195,15 @@ async function printToken(
   if (token.refreshToken === undefined)
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
-  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: flags.name, accounts: accounts ?? null })}\n`);
+  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: nameOf(flags), accounts: accounts ?? null })}\n`);
   else
     io.stdout.write(
-      `Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`}.\n`,
+      `Linked ${nameOf(flags)}${accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`}.\n`,
     );
+}
+
+function nameOf({ name = 'default' }: Flags): string {
+  return name;
 }
 
 function port(text: string): number {

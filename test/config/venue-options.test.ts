@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { alpacaAddresses } from '../../src/config/venue-options.ts';
+import { alpacaAddresses, venuesNeed } from '../../src/config/venue-options.ts';
 
 function addresses(env: Readonly<Record<string, string>>) {
   const loaded = loadConfig({ VENUES: 'alpaca', ...env }, () => '');
@@ -25,4 +25,14 @@ it('the address of the other environment is none of this one', () => {
     'names the host api.alpaca.markets, and is for paper, since ALPACA_ENVIRONMENT is live: their keys and orders are not the same';
   const env = { ALPACA_ENVIRONMENT: 'live', ALPACA_OTHER_URL: 'https://api.alpaca.markets' };
   expect(() => addresses(env)).toThrow(`ALPACA_OTHER_URL ${problem}`);
+});
+
+it.each([
+  [{}, ['ALPACA_KEY_ID', 'ALPACA_SECRET_KEY']],
+  [{ ALPACA_KEY_ID: 'PK1', ALPACA_SECRET_KEY: 's' }, []],
+  [{ TIDEMARK_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }, []],
+  [{ ALPACA_KEY_ID: 'PK1', TIDEMARK_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }, ['ALPACA_SECRET_KEY']],
+])('with %j a start asks for %j: a whole pair, or a way to read linked ones', (env, lacking) => {
+  const loaded = loadConfig({ VENUES: 'alpaca', ...env }, () => '', [], venuesNeed);
+  expect(loaded.ok ? [] : loaded.faults.map(({ name }) => name)).toEqual(lacking);
 });

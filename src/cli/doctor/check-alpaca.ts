@@ -1,78 +1,122 @@
 import type { Config } from '../../config/config.ts';
-import { alpacaAddresses } from '../../config/venue-options.ts';
-import { createMetrics } from '../../observability/metrics.ts';
+import { type AlpacaEnvironment, alpacaAddresses } from '../../config/venue-options.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { Connection } from '../../service/sources/connection.ts';
 import type { ConnectionEnd, SocketFactory } from '../../service/sources/socket.ts';
 import { streamTimingDefaults } from '../../service/sources/stream-timings.ts';
-import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
-import { keyPairSource } from '../../venue/alpaca/key-source.ts';
+import { keyPairSource, pairRefused } from '../../venue/alpaca/key-source.ts';
+import type { Http } from '../../venue/http.ts';
+import { KeySource, keyName } from '../../venue/key-source.ts';
 import type { PlatformAccount } from '../../venue/order-reads.ts';
-import type { PlatformError } from '../../venue/platform-error.ts';
-import type { ReadDeps } from '../../venue/read-venue.ts';
 import { RequestBudget } from '../../venue/request-budget.ts';
+import { askForAccount, fixOf } from '../link/link-alpaca.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+import { lookAtLogins } from './stored-logins.ts';
 
-type AlpacaCheckDeps = Omit<ReadDeps, 'tokens' | 'metrics' | 'budget'> & { readonly openSocket: SocketFactory };
+interface AlpacaCheckDeps extends Ambient {
+  readonly http: Http;
+  readonly openSocket: SocketFactory;
+}
 
-/** The key pair, its account, and its stream: each is asked once, as the service would. */
+interface CheckedKey {
+  readonly findings: readonly Finding[];
+  /** As a linked key of this account is named. */
+  readonly name?: string;
+}
+
+/** The key pair of the settings, and each linked one: see `checkKey`. */
 export async function checkAlpaca(config: Config, deps: AlpacaCheckDeps): Promise<Finding[]> {
+  const [own, { looked: linked = [], findings }] = await Promise.all([
+    checkOwn(config, deps),
+    checkLinked(config, deps),
+  ]);
+  const twice = linked.some(({ name }) => name !== undefined && name === own?.name) ? [usedInstead(own?.name)] : [];
+  const owned = own ?? { findings: linked.length === 0 ? [unset(['ALPACA_KEY_ID', 'ALPACA_SECRET_KEY'])] : [] };
+  return [owned.findings, findings, twice, ...linked.map((key) => key.findings)].flat();
+}
+
+/** Undefined: the settings have none. */
+async function checkOwn(config: Config, deps: AlpacaCheckDeps): Promise<CheckedKey | undefined> {
   const { alpacaKeyId: keyId, alpacaSecretKey: secretKey, alpacaEnvironment: environment } = config;
-  if (keyId === undefined || secretKey === undefined) {
-    const all = { ALPACA_KEY_ID: keyId, ALPACA_SECRET_KEY: secretKey };
-    const unset = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [name] : []));
-    return [fail('alpaca', `not set: ${unset.join(', ')}`, `Set ${unset.join(' and ')} to a key pair of Alpaca.`)];
-  }
-  const { url, isPaper, stream, streamUrl } = alpacaAddresses(config);
-  const requests = new RequestBudget(deps.clock);
-  const tokens = keyPairSource(deps.clock, { keyId, secretKey }, requests);
-  // Its first answer counts.
-  const budget = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
-  const reads = alpacaReads({ ...deps, tokens, budget, metrics: createMetrics().platform }, { url, isPaper });
-  const listed = await reads.listAccounts(new AbortController().signal);
-  if (!listed.complete) return [fail('alpaca', `${url}: ${listed.error.message}`, fixOf(listed.error, environment))];
+  if (keyId === undefined && secretKey === undefined) return undefined;
+  if (keyId === undefined) return { findings: [unset(['ALPACA_KEY_ID'])] };
+  if (secretKey === undefined) return { findings: [unset(['ALPACA_SECRET_KEY'])] };
+  const tokens = keyPairSource(deps.clock, { keyId, secretKey });
+  const fix = `Make a key pair in the ${environment} environment, or correct ALPACA_ENVIRONMENT: paper and live have their own.`;
+  return checkKey(config, deps, environment, { part: 'alpaca', tokens, fix });
+}
+
+function checkLinked(config: Config, deps: AlpacaCheckDeps) {
+  const prefixes = { paper: keyName('alpaca_paper', ''), live: keyName('alpaca', '') };
+  const environmentOf = (name: string) => (name.startsWith(prefixes.live) ? 'live' : 'paper');
+  const linkAgain = (name: string) => `tidemark link --venue alpaca --environment ${environmentOf(name)}`;
+  const linked = { prefixes: Object.values(prefixes), linkAgain };
+  return lookAtLogins(config, deps, linked, async (login): Promise<CheckedKey> => {
+    if ('finding' in login) return { findings: [login.finding] };
+    const { name, token } = login;
+    const requests = new RequestBudget(deps.clock);
+    const tokens = new KeySource(deps.clock, token.accessToken, pairRefused, { requests });
+    const fix = `Link a new pair: \`${linkAgain(name)}\`.`;
+    return { ...(await checkKey(config, deps, environmentOf(name), { part: `login ${name}`, tokens, fix })), name };
+  });
+}
+
+function unset(names: readonly string[]): Finding {
+  const fix = `Set ${names.join(' and ')} to a key pair of Alpaca, or link one: \`tidemark link --venue alpaca\`.`;
+  return fail('alpaca', `not set: ${names.join(', ')}`, fix);
+}
+
+function usedInstead(name: string | undefined): Finding {
+  const fix = `Unset ALPACA_KEY_ID and ALPACA_SECRET_KEY, or remove the other: \`tidemark link --remove ${name}\`.`;
+  return warn('alpaca', `the key of the settings is not used: ${name} is linked, and has the same account`, fix);
+}
+
+/** Its account and its stream: each is asked once, as the service would. */
+async function checkKey(
+  config: Config,
+  deps: AlpacaCheckDeps,
+  environment: AlpacaEnvironment,
+  { part, tokens, fix }: { readonly part: string; readonly tokens: KeySource; readonly fix: string },
+): Promise<CheckedKey> {
+  const { url, isPaper, stream, streamUrl } = alpacaAddresses(config, environment);
+  const isOfSettings = environment === config.alpacaEnvironment;
+  const setting = isOfSettings ? 'ALPACA_URL' : 'ALPACA_OTHER_URL';
+  const listed = await askForAccount(deps, tokens, { url, isPaper });
+  if (!listed.complete)
+    return { findings: [fail(part, `${url}: ${listed.error.message}`, fixOf(listed.error, setting, fix))] };
   const [account] = listed.accounts;
   const credential = await tokens.get();
   const end = credential.ok ? await signIn(deps, { stream, url: streamUrl, token: credential.token }) : undefined;
-  const setting = config.alpacaStreamUrl === undefined ? 'ALPACA_URL' : 'ALPACA_STREAM_URL';
-  return [
-    standing(account, environment),
-    ...checkAudits(requests.limit, config.auditIntervalMs),
+  const isStreamSet = isOfSettings && config.alpacaStreamUrl !== undefined;
+  const findings = [
+    standing(part, account, environment),
+    ...checkAudits(part, tokens.requests?.limit, config.auditIntervalMs),
     end === undefined
-      ? ok('alpaca stream', 'the sign-in succeeds')
-      : fail('alpaca stream', `${streamUrl}: ${end.detail}`, fixOfStream(end, setting)),
+      ? ok(`${part} stream`, 'the sign-in succeeds')
+      : fail(
+          `${part} stream`,
+          `${streamUrl}: ${end.detail}`,
+          fixOfStream(end, isStreamSet ? 'ALPACA_STREAM_URL' : setting),
+        ),
   ];
+  return { findings, ...(account !== undefined && { name: keyName(stream, account.accountId) }) };
 }
 
 /** An audit of a small account: a page of open orders, one of newer ones, clock and activities. */
-function checkAudits(limit: number, auditIntervalMs: number): Finding[] {
+function checkAudits(part: string, limit = Number.POSITIVE_INFINITY, auditIntervalMs: number): Finding[] {
   const audits = Math.ceil((4 * 60_000) / auditIntervalMs);
   if (audits <= limit / 2) return [];
   const detail = `audits want ${audits} of the ${limit} requests a minute, and get half of them`;
-  return [warn('alpaca requests', detail, 'Lengthen TIDEMARK_AUDIT_INTERVAL_MS.')];
+  return [warn(`${part} requests`, detail, 'Lengthen TIDEMARK_AUDIT_INTERVAL_MS.')];
 }
 
-function standing(account: PlatformAccount | undefined, environment: string): Finding {
+function standing(part: string, account: PlatformAccount | undefined, environment: string): Finding {
   const { accountId, status = 'without a status', isOpen } = account ?? {};
   const shown = `the ${environment} account ${accountId} is ${status}`;
-  if (isOpen === true) return ok('alpaca', shown);
+  if (isOpen === true) return ok(part, shown);
   const fix = 'See at Alpaca why: its orders are followed and cancelled all the same.';
-  return warn('alpaca', `${shown}, and Alpaca takes no new order for it: it is blocked, or not ACTIVE`, fix);
-}
-
-/** An answer without a message of Alpaca may be a proxy's. */
-function fixOf({ code, status, retryAfterMs = 0 }: PlatformError, environment: string): string {
-  if (status === 429) {
-    const after = retryAfterMs > 0 ? `${Math.ceil(retryAfterMs / 1000)} s` : 'a minute';
-    return `Run it again in ${after}: all programs with keys of this account share its requests.`;
-  }
-  if (status !== undefined && status >= 500)
-    return 'Run it again in a minute: Alpaca has a fault, or a proxy on the way. If it stays, check ALPACA_URL.';
-  if (code === 'BAD_ANSWER')
-    return 'Check ALPACA_URL, HTTPS_PROXY and NO_PROXY: another server may answer, such as a proxy or a sign-in page.';
-  if (code === 'LOGIN_REQUIRED' || status === 403)
-    return `Make a key pair in the ${environment} environment, or correct ALPACA_ENVIRONMENT: paper and live have their own.`;
-  return 'Check ALPACA_URL, and that this machine may reach it.';
+  return warn(part, `${shown}, and Alpaca takes no new order for it: it is blocked, or not ACTIVE`, fix);
 }
 
 /** REST has taken the key pair. `setting`: where its address comes from. */

@@ -3,15 +3,12 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
-import { sentenceOf } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
-import { createPool } from '../../store/session/pool.ts';
-import { sqlstateOf } from '../../store/session/retry-transaction.ts';
-import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
+import { lookAtLogins, type StoredLogin } from './stored-logins.ts';
 
 interface LoginCheckDeps {
   readonly http: SignedIn['http'];
@@ -26,54 +23,23 @@ interface LoginFindings {
   readonly accessToken?: Secret;
 }
 
+const linkAgain = (name: string) => `tidemark link --name ${name}`;
+
 /**
  * Checks each linked login by itself, with its stored access token. The refresh token is not tried:
  * the platform would replace it, and doctor changes nothing. No finding while logins are not
- * followed. A silent database has its own line elsewhere.
+ * followed.
  */
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
-  const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
-  if (databaseUrl === undefined || platformUrl === undefined || platformCredentials === 'client')
-    return { findings: [] };
-  const pool = createPool(deps, {
-    url: databaseUrl.reveal(),
-    applicationName: 'tidemark-doctor',
-    maxConnections: 1,
-    server: 'any',
-  });
-  try {
-    if (key === undefined) return { findings: await checkKeyless(new PostgresCredentialList({ ...deps, pool })) };
-    const store = new PostgresTokenStore({ ...deps, pool, key });
-    const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
-    const looked: Looked[] = [];
-    for (let from = 0; from < names.length; from += atOnce) {
-      const some = names.slice(from, from + atOnce).map((name) => checkLogin(name, store, { ...deps, platformUrl }));
-      looked.push(...(await Promise.all(some)));
-    }
-    const signedIn = looked.find(({ accessToken }) => accessToken !== undefined);
-    const none = platformCredentials === 'linked' && names.length === 0 ? [noLogin] : [];
-    return { findings: [...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
-  } catch (error) {
-    // The tables are not made, and the finding about the migrations says so.
-    if (sqlstateOf(error) === '42P01') return { findings: [] };
-    const fix = 'Fix the faults of the database, then run it again.';
-    return { findings: [fail('logins', `can't be read: ${sentenceOf(error)}`, fix)] };
-  } finally {
-    await pool.end().catch(() => {});
-  }
-}
-
-/**
- * Without the key only a login's name can be read: no process with these settings follows its
- * accounts.
- */
-async function checkKeyless(list: PostgresCredentialList): Promise<Finding[]> {
-  const names = (await list.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
-  if (names.length === 0) return [];
-  const fix =
-    'Set the TIDEMARK_ENCRYPTION_KEY with which they were linked, or remove them: `tidemark link --remove NAME`.';
-  const detail = `${names.join(', ')}: ${names.length === 1 ? 'it is' : 'they are'} linked, and TIDEMARK_ENCRYPTION_KEY is not set: their accounts are not followed`;
-  return [fail('logins', detail, fix)];
+  const { platformUrl, platformCredentials } = config;
+  if (platformUrl === undefined || platformCredentials === 'client') return { findings: [] };
+  const { findings, looked } = await lookAtLogins(config, deps, { prefixes: [loginPrefix], linkAgain }, (login) =>
+    checkLogin(login, { ...deps, platformUrl }),
+  );
+  if (looked === undefined) return { findings };
+  const none = platformCredentials === 'linked' && looked.length === 0 ? [noLogin] : [];
+  const signedIn = looked.find(({ accessToken }) => accessToken !== undefined);
+  return { findings: [...findings, ...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
 }
 
 const noLogin = fail(
@@ -82,27 +48,19 @@ const noLogin = fail(
   'Run `tidemark link`, or set PLATFORM_CREDENTIALS to client or both.',
 );
 
-/** Logins checked at once, since each may wait for the platform's deadline. */
-const atOnce = 8;
-
 interface Looked {
   readonly finding: Finding;
   readonly accessToken?: Secret;
 }
 
 async function checkLogin(
-  name: string,
-  store: PostgresTokenStore,
+  login: StoredLogin,
   deps: LoginCheckDeps & { readonly platformUrl: string },
 ): Promise<Looked> {
+  if ('finding' in login) return login;
+  const { name, token } = login;
   const part = `login ${name}`;
-  const again = `Sign in again: \`tidemark link --name ${name}\`.`;
-  const token = await store.load(`${loginPrefix}${name}`);
-  if (token === undefined) return { finding: warn(part, 'was removed just now', again) };
-  if ('unreadable' in token) {
-    const fix = 'Set the TIDEMARK_ENCRYPTION_KEY with which it was linked, or link it again.';
-    return { finding: fail(part, `its tokens can't be read: ${token.unreadable}`, fix) };
-  }
+  const again = `Sign in again: \`${linkAgain(name)}\`.`;
   const { accessToken, expiresAtMs } = token;
   const minutes = Math.round((expiresAtMs - deps.clock.nowMs()) / 60_000);
   if (minutes < 0) {

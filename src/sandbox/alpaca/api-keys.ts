@@ -2,8 +2,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 
 /** The account's key pair: one key is one account. Made up, like everything in a sandbox. */
-export function keysOf(account: Pick<ExchangeAccount, 'id'>): { readonly keyId: string; readonly secretKey: string } {
-  return { keyId: `PK${account.id}`, secretKey: `sandbox-secret-of-${account.id}` };
+export function keysOf({ id, keyNumber = 1 }: Pick<ExchangeAccount, 'id' | 'keyNumber'>) {
+  return { keyId: `PK${id}`, secretKey: `sandbox-secret-of-${id}${keyNumber === 1 ? '' : `-${keyNumber}`}` };
 }
 
 /** A key pair's account; undefined when it is none of ours. */

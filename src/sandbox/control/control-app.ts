@@ -215,7 +215,7 @@ POST /users       {"username":"dave","password":"…","mfa":null|"123456","accou
 POST /accounts    {"id":"SIM-2002","username":"dave","predictions":true} a new account of a user who is there
 POST /accounts/{id} {"status":"OPEN"|"CLOSED"|"RESTRICTED","predictions":true|false,"listed":true|false} closes it or opens it again, enrols it for prediction orders or
                   takes that back, leaves it out of the accounts list;
-                  its orders stay as they are
+                  its orders stay as they are; "keyNumber":2 ends its key pair at Alpaca, and makes another
 POST /clients     {"clientId":"…","clientSecret":"…" (left out: public),"redirectUris":["…"],"scopes":["…"],"users":["…"]} an app
 POST /refresh-mode {"mode":"none"|"rotate"|"grace"} what a refresh does to the refresh token
 POST /end-logins  {"username":"…","clientId":"…"} takes consent back: refresh tokens and access tokens of these logins end; {} all of them

@@ -32,6 +32,8 @@ export const accountChange = z.strictObject({
   /** Whether the accounts list has it. An unlisted account can be read and written as before. */
   listed: z.boolean().optional(),
   predictions: z.boolean().optional(),
+  /** At Alpaca: only this one of its key pairs is good from now on; at first it is 1. */
+  keyNumber: z.int().positive().optional(),
 });
 type AccountChange = z.output<typeof accountChange>;
 
@@ -155,6 +157,7 @@ export class Controls {
     account.status = change.status ?? account.status;
     account.predictions = change.predictions ?? account.predictions;
     account.unlisted = change.listed === undefined ? account.unlisted : !change.listed;
+    account.keyNumber = change.keyNumber ?? account.keyNumber;
     if (!account.predictions)
       for (const session of subscriptions.of('prediction', id)) subscriptions.remove(session, 'prediction', id);
     market.forgetPlaces();

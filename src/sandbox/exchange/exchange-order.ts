@@ -13,6 +13,8 @@ export interface ExchangeAccount {
   status: string;
   /** It has left the accounts list. */
   unlisted?: boolean | undefined;
+  /** At Alpaca: which of its key pairs is good. Left out: the first. */
+  keyNumber?: number | undefined;
 }
 
 export type Stream = 'account' | 'prediction';

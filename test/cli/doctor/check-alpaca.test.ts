@@ -9,6 +9,7 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { alpacaClient } from '../../support/platform/alpaca.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 async function found(env: Readonly<Record<string, string>>, options: { readonly totalMs?: number } = {}) {
@@ -16,8 +17,8 @@ async function found(env: Readonly<Record<string, string>>, options: { readonly 
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const http = new UndiciHttp({ clock: systemClock, proxies: new Proxies() }, options);
   onTestFinished(() => http.close());
-  const deps = { clock: systemClock, random: seededRandom(1), http, openSocket: wsSocketFactory(systemClock) };
-  return checkAlpaca(loaded.config, deps);
+  const deps = { clock: systemClock, random: seededRandom(1), log: silentLog, http };
+  return checkAlpaca(loaded.config, { ...deps, openSocket: wsSocketFactory(systemClock) });
 }
 
 async function findings(env: Readonly<Record<string, string>>) {

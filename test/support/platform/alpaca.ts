@@ -1,3 +1,4 @@
+import { runProgram } from '../../../src/cli/program.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { AlpacaDescription } from '../../../src/sandbox/alpaca/describe-alpaca.ts';
 import { startAlpaca } from '../../../src/sandbox/alpaca/start-alpaca.ts';
@@ -5,6 +6,7 @@ import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { atEnd } from '../commands/at-end.ts';
+import { cliIo } from '../rest/cli-io.ts';
 import { silentLog } from '../runs/silent-log.ts';
 import { type Answer, ask } from './sandbox.ts';
 
@@ -63,4 +65,17 @@ export async function alpacaClient(input: SandboxInput = {}, account = 0) {
         body: JSON.stringify({ rules }),
       }),
   };
+}
+
+/** `tidemark link --venue alpaca` with these settings: the pair goes to its stdin. */
+export async function linkPair(
+  env: Readonly<Record<string, string>>,
+  { keyId, secretKey }: { readonly keyId: string; readonly secretKey: string },
+  ...flags: readonly string[]
+) {
+  const io = cliIo(env);
+  io.pipe.input.push(`${keyId}\n${secretKey}\n`);
+  io.pipe.input.push(null);
+  await runProgram(io, ['link', '--venue', 'alpaca', ...flags]);
+  return { code: io.code(), out: io.out(), err: io.err() };
 }
