@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
+import { keyName, tokenOfKey } from '../../src/venue/key-source.ts';
 import { storeRig } from '../support/orders/store-rig.ts';
 
 const key = () => new Secret(randomBytes(32).toString('base64'));
@@ -65,6 +66,19 @@ describe('a token', () => {
       'expiresAtMs',
       'generation',
     ]);
+  });
+
+  it('without an end is a key: it is read back whatever the clocks say', async () => {
+    await using rig = await tokenRig();
+    const nowMs = () => rig.deps.clock.nowMs() - 10 * 365 * 86_400_000;
+    const behind = new PostgresTokenStore({ ...rig.deps, clock: { ...rig.deps.clock, nowMs }, key: rig.key });
+    const name = keyName('alpaca_paper', 'PA3');
+    expect(await behind.save(name, 0, tokenOfKey(new Secret('id:hush')))).toBe(true);
+    expect(await rig.tokens.load(name)).toMatchObject({ generation: 1, expiresAtMs: expect.any(Number) });
+    expect((await rig.tokens.load(name))?.accessToken?.reveal()).toBe('id:hush');
+    // Those of one stream, and none of the other.
+    expect(await rig.tokens.stored(keyName('alpaca_paper', ''))).toEqual([{ credential: name, generation: 1 }]);
+    expect(await rig.tokens.stored(keyName('alpaca', ''))).toEqual([]);
   });
 
   it('of an older generation never replaces a newer one', async () => {

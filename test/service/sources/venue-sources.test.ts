@@ -23,6 +23,15 @@ describe('issue: Without `alpaca` in VENUES, its orders stayed as they were, and
   });
 });
 
+it('offers a spare stream while it has a login, and no longer', async () => {
+  const one = connectorsRig({ ofVenue: ['alpaca_paper'], streamUrls: {} }).connectors;
+  const spare = connectorsRig({ ofVenue: ['alpaca'], streamUrls: {}, spare: true }).connectors;
+  const sources = new VenueSources([one, spare], connectorsRig({ ofVenue: [], streamUrls: {} }).connectors);
+  expect(sources.streams).toEqual(['alpaca_paper', 'alpaca']);
+  for (const connectors of [one, spare]) await connectors.remove('client');
+  expect(sources.streams).toEqual(['alpaca_paper']);
+});
+
 describe('issue: A venue that never answered, beside another whose accounts are live, was trusted.', () => {
   it('names the streams of a venue whose accounts are not known', async () => {
     const rig = connectorsRig({ ofVenue: ['prediction'], streamUrls: { prediction: 'ws://prediction' } });
