@@ -75,7 +75,7 @@ export interface CredentialList {
   forget(credential: string): Promise<boolean>;
 }
 
-/** Prefix in the name of a login a user gave us by `tidemark link`. */
+/** Prefix in the name of a login at the platform, linked by a user. */
 export const loginPrefix = 'login:';
 
 /**
