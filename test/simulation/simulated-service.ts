@@ -24,7 +24,6 @@ import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
 import { Connectors } from '../../src/service/sources/connectors.ts';
 import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
-import { Window } from '../../src/service/sources/window.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { ResultLog } from '../../src/store/commands/result-log.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
@@ -366,7 +365,6 @@ export class SimulatedService {
         openSocket: stream.socketFactory(host),
         sink: deps.intoGuard?.(guarded) ?? guarded,
         metrics: this.metrics.source,
-        auditGate: new Window(1),
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {

@@ -11,7 +11,6 @@ import type { RecordedRow } from '../sources/recorded-row.ts';
 import { SourceGauges } from '../sources/source-status.ts';
 import type { StreamTimings } from '../sources/stream-timings.ts';
 import { VenueSources } from '../sources/venue-sources.ts';
-import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
 import { alpacaParts } from './alpaca-parts.ts';
 import { Credentials, type LoginKind } from './credentials.ts';
@@ -102,7 +101,6 @@ function sharedSources(
     registry: store.accounts,
     openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
     ...(recorder !== undefined && { record: (row: RecordedRow) => recorder.take(row) }),
-    auditGate: new Window(1),
     budget: new ByteBudget({
       maxBytes: config.notesMaxBytes,
       onUse: (bytes) => metrics.source.noteBytes.set(bytes),

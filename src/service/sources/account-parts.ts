@@ -37,8 +37,8 @@ export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly gate: Window;
   readonly troubledGate: Window;
   readonly doubtPace: Pace;
-  /** Shared by all the process's accounts, as is the room for notes. */
   readonly auditGate: Window;
+  /** Shared by all the process's accounts. */
   readonly budget: ByteBudget;
   /** See `RowIntake`. */
   readonly record?: ((row: RecordedRow) => void) | undefined;

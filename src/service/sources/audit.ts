@@ -133,7 +133,10 @@ interface VerifyDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
   readonly silencePace: SilencePace;
-  /** One account of the process is audited at a time, whatever its login. */
+  /**
+   * One account of a venue is audited at a time, whatever its login. An audit may wait for the
+   * venue, and other venues' audits do not wait for it.
+   */
   readonly auditGate: Window;
   readonly budget: ByteBudget;
 }

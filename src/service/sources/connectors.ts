@@ -24,7 +24,7 @@ interface Login {
   readonly log: Logger;
 }
 
-interface ConnectorsDeps extends Omit<SourceDeps, keyof Login | 'gate' | 'troubledGate' | 'doubtPace'> {
+interface ConnectorsDeps extends Omit<SourceDeps, keyof Login | 'gate' | 'troubledGate' | 'auditGate' | 'doubtPace'> {
   readonly log: Logger;
 }
 
@@ -86,6 +86,7 @@ export class Connectors {
   private readonly logins = new Map<string, Login>();
   private term: Term | undefined;
   private ending: Promise<unknown> = Promise.resolve();
+  private readonly auditGate = new Window(1);
   private readonly deps: ConnectorsDeps;
   private readonly options: ConnectorsOptions;
 
@@ -232,6 +233,7 @@ export class Connectors {
       ...{ ...this.deps, ...login },
       gate: new Window(readsAtOnce),
       troubledGate: new Window(troubledReadsAtOnce),
+      auditGate: this.auditGate,
       doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
     };
     const sources = Object.entries(options.streamUrls).map(

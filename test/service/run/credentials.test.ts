@@ -6,7 +6,6 @@ import { loginPrefix, MemoryTokenStore, type StoredCredential } from '../../../s
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Credentials, type LoginKind } from '../../../src/service/run/credentials.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
-import { Window } from '../../../src/service/sources/window.ts';
 import type { Http } from '../../../src/venue/http.ts';
 import { storedKeySource, tokenOfKey } from '../../../src/venue/key-source.ts';
 import { accountRow } from '../../../src/venue/platform/fixtures/rows.ts';
@@ -51,7 +50,6 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
         if (platform === undefined) throw new Error('no login has this token');
         return platform.openSocket(url, token, handlers);
       },
-      auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, knowsAll: () => logins.knowsAll },

@@ -7,7 +7,6 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
-import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
@@ -39,7 +38,6 @@ async function tradingClient() {
       metrics: metrics.source,
       log: silentLog,
       openSocket: wsSocketFactory(systemClock),
-      auditGate: new Window(1),
       budget: new ByteBudget({ maxBytes: 64_000_000 }),
     },
     { streamUrls: { account: stream, prediction: stagingStream } },

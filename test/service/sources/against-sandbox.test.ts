@@ -11,7 +11,6 @@ import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { StreamTimings } from '../../../src/service/sources/stream-timings.ts';
-import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
@@ -50,7 +49,6 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
     { platformUrl: description.platform, stagingUrl: description.staging },
   );
   const openSocket = wsSocketFactory(clock);
-  const auditGate = new Window(1);
   const budget = new ByteBudget({ maxBytes: 64_000_000 });
   const connectors = new Connectors(
     {
@@ -61,7 +59,6 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
       metrics: metrics.source,
       log: silentLog,
       openSocket,
-      auditGate,
       budget,
     },
     {

@@ -6,7 +6,6 @@ import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Connectors, type ConnectorsOptions } from '../../../src/service/sources/connectors.ts';
 import type { AccountState } from '../../../src/service/sources/source-status.ts';
-import { Window } from '../../../src/service/sources/window.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import type { Venue } from '../../../src/venue/venue.ts';
 import { ScriptedPlatform } from '../platform/scripted-platform.ts';
@@ -37,7 +36,6 @@ export function connectorsRig(
       metrics,
       log,
       openSocket: platform.openSocket,
-      auditGate: new Window(1),
       budget,
     },
     { streamUrls: { account: 'ws://account', prediction: 'ws://prediction' }, ...options },

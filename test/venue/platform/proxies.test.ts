@@ -17,7 +17,6 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
-import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
@@ -225,7 +224,6 @@ describe('issue: A service behind an HTTP proxy could not reach the platform at 
             log: silentLog,
           },
           openSocket: wsSocketFactory(systemClock, wsSocketDefaults, proxies),
-          auditGate: new Window(1),
           budget: new ByteBudget({ maxBytes: 64_000_000 }),
         },
         { streamUrls: { account: at(stream, 'api.test'), prediction: at(stagingStream, 'staging.test') } },
