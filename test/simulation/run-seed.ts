@@ -154,6 +154,8 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
     if (faulty) clock.after(busts.next() * plan.faultyMs, bust);
   };
   if (platform.venue.name === 'alpaca' && happens(busts, 0.3)) clock.after(busts.next() * plan.faultyMs, bust);
+  const others = world.source(29);
+  if (platform.venue.name === 'alpaca' && happens(others, 0.3)) platform.limit.begin(others);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -458,6 +458,7 @@ export class SimulatedWorld {
       ...this.haltOracle.breaches,
       ...this.callers.breaches,
       ...this.results.breaches,
+      ...this.platform.limit.breaches,
       ...this.checkpointed.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
     ];

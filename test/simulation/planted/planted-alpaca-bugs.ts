@@ -4,6 +4,7 @@ import { traits } from '../../../src/domain/streams.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import type { ReadProgress } from '../../../src/service/sources/read-progress.ts';
 import type { ListRequest, OrderReads, Page } from '../../../src/venue/order-reads.ts';
+import { RequestBudget } from '../../../src/venue/request-budget.ts';
 import type { StreamProtocol } from '../../../src/venue/stream-protocol.ts';
 import type { VenueStream } from '../../../src/venue/venue.ts';
 import { passing } from '../passing.ts';
@@ -258,8 +259,24 @@ const replaces: readonly PlantedBug[] = [
   },
 ];
 
+/** Mistakes with the number of requests that a venue takes. */
+const requests: readonly PlantedBug[] = [
+  {
+    name: 'requests go on where none is left',
+    shows: /though its last answer was that no request is left/,
+    plant: replaced(RequestBudget, 'take', () => undefined),
+  },
+  {
+    name: 'the count of the venue is not read',
+    shows: /though its last answer was that no request is left/,
+    plant: replaced(RequestBudget, 'saw', () => undefined),
+  },
+];
+
 /** Mistakes that one could make at Alpaca, and hardly at the platform of the specification. */
-export const plantedAlpacaBugs: readonly PlantedBug[] = [...lists, ...frames, ...writes, ...replaces].map((bug) => ({
-  ...bug,
-  venue: 'alpaca',
-}));
+export const plantedAlpacaBugs: readonly PlantedBug[] = [...lists, ...frames, ...writes, ...replaces, ...requests].map(
+  (bug) => ({
+    ...bug,
+    venue: 'alpaca',
+  }),
+);

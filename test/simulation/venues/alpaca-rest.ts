@@ -39,6 +39,7 @@ export function failure(status: number, code: number, message: string): HttpResu
 
 /** One account, its list by creation, an order by its id and by ours. */
 export const alpacaReads: SimulatedReads = {
+  keyOf: ({ 'apca-api-key-id': keyId }) => (typeof keyId === 'string' ? keyId : undefined),
   answer: ({ url, headers }, showing) => {
     const account = showing.tokens.loginRequired ? undefined : callerOf(headers, showing.exchange);
     if (account === undefined) return reply(401, '{"message":"request is not authorized"}');

@@ -90,6 +90,8 @@ export interface Showing {
 
 /** A venue's REST side. */
 export interface SimulatedReads {
+  /** Where its requests are counted: by this. */
+  keyOf?(headers: HttpRequest['headers']): string | undefined;
   answer(request: HttpRequest, showing: Showing): HttpResult;
   /** It answers no more than that it is in trouble. */
   busy(random: Random): HttpResult;

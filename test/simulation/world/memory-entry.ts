@@ -16,7 +16,9 @@ import type { Trace } from '../trace.ts';
 import type { SimulatedVenue } from '../venues/simulated-venue.ts';
 import { broken, hangs, nothingSent, plainAnswer } from '../write-answers.ts';
 import type { LedgerWrite, WriteLedger } from '../write-ledger.ts';
+import { tooMany } from './memory-http.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
+import type { RequestLimit } from './request-limit.ts';
 
 interface MemoryEntryDeps {
   readonly entry: EntryDeps;
@@ -27,7 +29,8 @@ interface MemoryEntryDeps {
   readonly random: Random;
   readonly trace: Trace;
   readonly bare: BareViews;
-  readonly venue: Pick<SimulatedVenue, 'entry'>;
+  readonly limit: RequestLimit;
+  readonly venue: Pick<SimulatedVenue, 'entry' | 'reads'>;
 }
 
 const connectMs = 2_000;
@@ -68,7 +71,7 @@ export class MemoryEntry {
   }
 
   private line(host: Host, attemptId: string): WriteLine {
-    const { points, random, ledger, trace, clock } = this.deps;
+    const { points, random, ledger, trace, clock, limit, venue } = this.deps;
     let used = false;
     return {
       close: () => undefined,
@@ -84,7 +87,8 @@ export class MemoryEntry {
         const write = ledger.left(attemptId, host.name, `${request.method} ${request.url} ${request.body ?? ''}`);
         trace.add(host.name, 'writes', `${attemptId} ${write.bytes}`);
         points.reach('write_left', host);
-        return host.answer(within(clock, this.carry(write, request, host), signal));
+        const ask = () => host.answer(within(clock, this.carry(write, request, host), signal));
+        return limit.written(host, venue.reads.keyOf?.(request.headers), ask);
       },
     };
   }
@@ -100,7 +104,7 @@ export class MemoryEntry {
       return broken('reset');
     }
     write.arrivedMs = clock.monotonicMs();
-    const result = this.timed(this.arrive(write, request));
+    const result = this.timed(this.counted(write, request));
     trace.add(
       'platform',
       'is asked',
@@ -111,6 +115,17 @@ export class MemoryEntry {
     points.reach('write_answered', host);
     if (result === hangs) await clock.sleep(totalMs * 2);
     return result === hangs ? broken('nothing came') : result;
+  }
+
+  private counted(write: LedgerWrite, request: WriteRequest): HttpResult | typeof hangs {
+    const { limit, venue } = this.deps;
+    let taken: HttpResult | typeof hangs | undefined;
+    const answer = limit.counted(venue.reads.keyOf?.(request.headers), tooMany, () => {
+      taken = this.arrive(write, request);
+      return taken === hangs ? broken('nothing came') : taken;
+    });
+    if (taken === undefined) return this.turnedAway(write, answer);
+    return taken === hangs ? hangs : answer;
   }
 
   private timed(result: HttpResult | typeof hangs): HttpResult | typeof hangs {

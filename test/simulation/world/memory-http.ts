@@ -9,6 +9,7 @@ import type { BareViews } from '../planted/bare-views.ts';
 import { PagedLists } from '../venues/paged-lists.ts';
 import type { AskedRead, SimulatedVenue } from '../venues/simulated-venue.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
+import type { RequestLimit } from './request-limit.ts';
 
 /** A list whose last page was answered as it should be. Times are monotonic, of the world. */
 export interface CompleteList extends Pick<AskedRead, 'stream' | 'accountId' | 'reference' | 'state'> {
@@ -26,6 +27,7 @@ interface MemoryHttpDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly bare: BareViews;
+  readonly limit: RequestLimit;
   readonly venue: Pick<SimulatedVenue, 'reads'>;
 }
 
@@ -54,8 +56,10 @@ export class MemoryHttp {
   }
 
   client(host: Host): Http {
+    const { limit, venue } = this.deps;
+    const ask = (request: HttpRequest) => host.answer(abortable(this.handle(request, host.name), request.signal));
     return {
-      request: (request) => host.answer(abortable(this.handle(request, host.name), request.signal)),
+      request: (request) => limit.asked(host, venue.reads.keyOf?.(request.headers), () => ask(request)),
       close: async () => undefined,
     };
   }
@@ -67,11 +71,12 @@ export class MemoryHttp {
     const beganMs = clock.monotonicMs();
     await clock.sleep(slow ? random.next() * 5000 : 0.2 + random.next() * 3);
     if (this.down) return { kind: 'failed', code: 'connect', message: 'refused', sent: 'no' };
-    const whole = this.answer(request);
+    const { limit, venue } = this.deps;
+    const whole = limit.counted(venue.reads.keyOf?.(request.headers), tooMany, () => this.answer(request));
     const answer = whole.kind === 'answered' ? { ...whole, text: this.deps.bare.of(whole.text) } : whole;
     await clock.sleep(slow ? random.next() * 4000 : 0.2 + random.next() * 3);
     if (happens(random, faults.broken)) return { kind: 'failed', code: 'broken', message: 'reset', sent: 'maybe' };
-    const { reads } = this.deps.venue;
+    const { reads } = venue;
     if (happens(random, faults.refused)) return reads.busy(random);
     if (happens(random, faults.foreignBody)) return reads.garbled(random, answer);
     this.note(request, { from, beganMs }, answer);
@@ -117,6 +122,11 @@ export class MemoryHttp {
     return Math.floor(Math.max(0, Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs - 1)));
   }
 }
+
+/** As Alpaca says it. */
+export const tooMany: HttpResult = {
+  ...{ kind: 'answered', status: 429, headers: {}, text: '{"code":42910000,"message":"too many requests."}' },
+};
 
 /** Given up by the caller: the answer goes nowhere. */
 function abortable(work: Promise<HttpResult>, signal: AbortSignal | undefined): Promise<HttpResult> {

@@ -23,6 +23,7 @@ import { MemoryEntry } from './memory-entry.ts';
 import { MemoryHttp } from './memory-http.ts';
 import { MemoryStream } from './memory-stream.ts';
 import { MemoryTokens } from './memory-tokens.ts';
+import { RequestLimit } from './request-limit.ts';
 
 interface PlatformDeps {
   readonly clock: Clock;
@@ -62,6 +63,7 @@ export class MemoryPlatform {
   readonly http: MemoryHttp;
   readonly entry: MemoryEntry;
   readonly bare: BareViews;
+  readonly limit: RequestLimit;
   readonly surprises: Surprises;
   /** The orders that came in through order entry, and what became of every request. */
   readonly entered: EnteredOrders;
@@ -106,7 +108,9 @@ export class MemoryPlatform {
     this.bare = new BareViews(deps.bareRandom);
     const { bare } = this;
     this.stream = new MemoryStream({ clock, random, tokens: this.tokens, account, trace, bare, venue });
-    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare, venue });
+    this.limit = new RequestLimit(clock);
+    const { limit } = this;
+    this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare, limit, venue });
     this.market = new Market({ exchange: this.exchange, random, clock }, { ...options, ...venue.market });
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
     const { exchange, tokens, market, corrected } = this;
@@ -126,7 +130,8 @@ export class MemoryPlatform {
       market.release(order);
       this.entered.adopt(order);
     };
-    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace, bare, venue });
+    const madeFor = { entry, tokens, ledger, points, clock, random: entryRandom, trace, bare, limit, venue };
+    this.entry = new MemoryEntry(madeFor);
     if (options.knownOrders > 0) {
       const { knownOrders, openOrders } = options;
       seedOrders(
@@ -259,6 +264,7 @@ export class MemoryPlatform {
     this.http.faults = noReadFaults;
     this.entry.faults = noWriteFaults;
     this.bare.share = 0;
+    this.limit.heal();
     this.surprises.kinds = new Set();
     this.stream.down = this.http.down = this.entry.down = this.tokens.loginRequired = false;
     for (const account of this.accounts) account.status = 'OPEN';
