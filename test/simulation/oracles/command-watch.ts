@@ -1,4 +1,4 @@
-import { type Command, type CommandState, makesOrder } from '../../../src/domain/command.ts';
+import { type Command, type CommandState, madeOrder, makesOrder } from '../../../src/domain/command.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import { type ExchangeOrder, isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import type { Miss } from '../../../src/store/commands/command-journal.ts';
@@ -120,7 +120,7 @@ export class CommandWatch {
       if (state === 'sending' && !this.permittedMs.has(attemptId)) this.permittedMs.set(attemptId, clock.monotonicMs());
     if (command.presumedAbsent && before?.presumedAbsent !== true) this.presumedAbsent(command);
     if (command.state === before?.state || resolvedByPerson(command, journal)) return;
-    if (before?.presumedAbsent === true && command.orderId !== undefined) this.lateLandings.push(command);
+    if (before?.presumedAbsent === true && madeOrder(command) !== undefined) this.lateLandings.push(command);
     const wrong = contradiction(command, this.writesOf(command), this.deps.orderOf(command.orderId));
     if (wrong !== undefined)
       this.breach(`${command.commandId} (${command.request.kind}) becomes ${command.state}: ${wrong}`);
