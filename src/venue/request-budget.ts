@@ -46,7 +46,8 @@ export class RequestBudget {
       this.left = this.limit;
       this.endsMs = nowMs + longestMs;
     }
-    if (this.left >= 1 + Math.floor(this.limit * kept[purpose])) {
+    // Without a limit none is kept: a part of it, for cancels, would be no number.
+    if (this.limit === Number.POSITIVE_INFINITY || this.left >= 1 + Math.floor(this.limit * kept[purpose])) {
       this.left -= 1;
       return undefined;
     }

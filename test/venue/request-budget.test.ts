@@ -148,6 +148,12 @@ function venueWith(told: Told) {
   return { ...made, read, write, sentAt, opened };
 }
 
+describe('issue: A cancel was never sent to a venue that does not say how many requests are left.', () => {
+  it.each(purposes)('a request for a %s goes out where nothing was said', (purpose) => {
+    expect(budgetAt().takes(purpose)).toBe(1_000);
+  });
+});
+
 describe('issue: Used-up requests at Alpaca left a cancel in doubt, since its 429 proves nothing.', () => {
   it('a write that the venue would not take is not sent, and may be repeated when it counts anew', async () => {
     const { write, opened, takes } = venueWith({ left: 21 });
