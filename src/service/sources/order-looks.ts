@@ -82,13 +82,14 @@ const atOnce = 4;
  * its row is never older than the question. At most one look waits for each order. Looks do not
  * wait for the account's lists: one page may be repeated for 30 s
  * (docs/decisions/015-looks-beside-lists.md). None begins while the platform asks to be left alone:
- * a command's fails at once, since a person may wait for it.
+ * a command's fails at once, since a person may wait for it. Where only the requests for other
+ * looks are used up, those of commands go on: some requests are kept for them.
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
   private readonly running = new Set<Look>();
   /** What the platform has asked for, until its time is over. */
-  private rest: { readonly error: PlatformError; readonly over: Timer } | undefined;
+  private rest: { readonly error: PlatformError; readonly isForAll: boolean; readonly over: Timer } | undefined;
   private readonly deps: OrderLooksDeps;
   private readonly options: { readonly stream: Stream; readonly accountId: string; readonly signal: AbortSignal };
 
@@ -103,7 +104,7 @@ export class OrderLooks {
    */
   lookAt(orderId: string, wish: LookRequest): Promise<OrderLook> {
     if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
-    if (wish.question === 'command' && this.rest !== undefined) return Promise.resolve(failed(this.rest.error));
+    if (wish.question === 'command' && this.rest?.isForAll === true) return Promise.resolve(failed(this.rest.error));
     let look = this.waiting.get(orderId);
     if (look === undefined) {
       look = { orderId, waiters: new Set(), abort: new AbortController() };
@@ -140,11 +141,12 @@ export class OrderLooks {
   }
 
   private next(): Look | undefined {
-    if (this.rest !== undefined) return undefined;
+    if (this.rest?.isForAll === true) return undefined;
     let best: Look | undefined;
     for (const look of this.waiting.values())
       if ((best === undefined || urgencyOf(look) < urgencyOf(best)) && !this.isBehindAnother(look)) best = look;
-    if (best === undefined || (this.running.size >= atOnce && urgencyOf(best) > 0)) return undefined;
+    const onlyCommands = this.rest !== undefined || this.running.size >= atOnce;
+    if (best === undefined || (onlyCommands && urgencyOf(best) > 0)) return undefined;
     this.waiting.delete(best.orderId);
     return best;
   }
@@ -177,7 +179,7 @@ export class OrderLooks {
       this.rest = undefined;
       this.beginNext();
     });
-    this.rest = { error, over };
+    this.rest = { error, isForAll: error.code !== 'REQUESTS_USED_UP', over };
   }
 
   private async ask({ orderId, waiters, abort }: Look): Promise<OrderLook> {
@@ -191,7 +193,8 @@ export class OrderLooks {
     if (intake.suspended && !wishes.some(({ opensEpoch }) => opensEpoch)) return failed(storeIsLost);
     const startedMs = clock.nowMs();
     const storeMark = intake.mark;
-    const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
+    const withBudget = wishes.filter(({ budget }) => budget !== undefined);
+    const { budget } = withBudget.find(({ question }) => question === 'command') ?? withBudget[0] ?? {};
     const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
     if (answer.kind === 'failed') {
       // After a restart this may be the first word about it: no list shows unchanged orders.

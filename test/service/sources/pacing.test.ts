@@ -102,6 +102,31 @@ describe('issue: Accounts and single orders were asked for again long before the
   );
 });
 
+describe('issue: A command in doubt was not looked up while only the requests kept for it were left.', () => {
+  it('a look for a command goes out while the other looks wait for the next minute', async () => {
+    const rig = connectorsRig();
+    storeBehind(rig);
+    await rig.begin();
+    await rig.until('account', 'live');
+    const message = 'not sent: the last 20 are kept';
+    const held = { code: 'REQUESTS_USED_UP', message, retryable: true, retryAfterMs: 45_000, sent: 'no' } as const;
+    rig.platform.getError = (orderId) => (orderId === 'ord-1' ? held : undefined);
+    const contradictory = { ...accountRow, ordId: 'ord-1', ordStatus: 'FILLED', cumQty: '90', leavesQty: '0' };
+    const updatedAt = new Date(rig.clock.nowMs()).toISOString();
+    rig.platform.emit('account', 'acct-1', { ...contradictory, avgPrice: '10', updatedAt });
+    await rig.clock.advanceUntil(() => rig.platform.gets.length > 0, 10_000);
+    await rig.clock.advance(1_000);
+    const looks = rig.platform.gets.length;
+    const asked = rig.connectors.account('account', 'acct-1')?.lookAt('ord-3', new AbortController().signal);
+    await rig.clock.advance(1_000);
+    expect(await asked).toMatchObject({ complete: true, shown: [] });
+    await rig.clock.advance(30_000);
+    expect(rig.platform.gets.slice(looks)).toEqual(['ord-3']);
+    await rig.clock.advance(30_000);
+    expect(rig.platform.gets.slice(looks)).toContain('ord-1');
+  });
+});
+
 describe('issue: A command had to wait ten minutes for its order while its account was being read whole.', () => {
   /** A live account on which the next list that `isLong` names takes ten minutes. */
   async function duringALongRead(isLong: (request: ListRequest) => boolean) {
