@@ -51,6 +51,17 @@ export interface Sending {
   readonly onAnswered: () => void;
 }
 
+/** A venue that takes 200 requests a minute has cancels of 2,000 orders by then. */
+const longestHeldMs = 600_000;
+
+/**
+ * A cancel-all may have more orders than the venue takes requests until it counts anew: its cancels
+ * wait for that beyond their deadline, since no person asks for each of them again.
+ */
+function isHeld({ pacing }: Sending, result: WriteResult): boolean {
+  return pacing !== undefined && result.kind === 'not_sent' && result.reason.code === 'REQUESTS_USED_UP';
+}
+
 /**
  * Sends one command's attempts, one after the other, each at most once, and records their results.
  *
@@ -72,10 +83,11 @@ export class SendAttempts {
   }
 
   /** Resolves when no attempt of it is in hand any more. Never rejects. */
-  async run(sending: Sending): Promise<void> {
+  async run(asked: Sending): Promise<void> {
     const { clock, random } = this.deps;
-    const { under } = sending;
     const backoff = new Backoff(random, this.options.attemptBackoff);
+    const lastMs = clock.monotonicMs() + longestHeldMs;
+    let sending = asked;
     let { attemptId } = sending;
     let tokens = 1;
     for (;;) {
@@ -88,6 +100,10 @@ export class SendAttempts {
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
       if (oldToken) tokens -= 1;
       const delayMs = oldToken ? 0 : this.delayMs(sending, result, backoff);
+      if (isHeld(sending, result)) {
+        const deadlineMs = Math.min(lastMs, clock.monotonicMs() + delayMs + this.options.deadlineMs);
+        sending = { ...sending, deadlineMs };
+      }
       const mayRepeat =
         (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
       if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
@@ -107,7 +123,8 @@ export class SendAttempts {
         return;
       }
       ({ attemptId } = next);
-      await Promise.all([clock.sleep(delayMs, under.term.over), this.turnOfOthers(sending)]);
+      const { term, giveUp } = sending.under;
+      await Promise.all([clock.sleep(delayMs, term.over, giveUp), this.turnOfOthers(sending)]);
     }
   }
 
@@ -119,7 +136,7 @@ export class SendAttempts {
     if (pacing === undefined) return;
     const { clock } = this.deps;
     const waited = new AbortController();
-    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over);
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over, under.giveUp);
     await Promise.race([pacing.others, over]);
     waited.abort();
   }

@@ -497,3 +497,50 @@ describe('issue: To stop one strategy or one symbol, an operator had to cancel e
     expect(new Set([...canceled(rig), ...canceled(next)])).toEqual(new Set([landed.orderId]));
   });
 });
+
+describe('issue: A cancel-all of more orders than the venue takes requests a minute left the rest open.', () => {
+  const asked = { ...word, idempotencyKey: 'all' };
+  const message = 'not sent: none is left for 45 s';
+  const reason = { code: 'REQUESTS_USED_UP', message };
+
+  /** Five orders at a venue that takes two cancels in 45 s. */
+  async function cancelAllOfFive() {
+    const rig = await CommandRig.leading();
+    let windowEndsMs = 0;
+    let left = 0;
+    const sent: string[] = [];
+    rig.entry.route = (request) => {
+      const nowMs = rig.clock.monotonicMs();
+      if (nowMs >= windowEndsMs) [windowEndsMs, left] = [nowMs + 45_000, 2];
+      const retryAfterMs = windowEndsMs - nowMs;
+      const held = { kind: 'not_sent', reason, mayRepeat: true, retryAfterMs } as const;
+      if (left === 0) return { connect: { result: held }, result: held };
+      left -= 1;
+      if (request.kind === 'cancel') sent.push(request.orderId);
+      return { result: accepted };
+    };
+    for (const n of [1, 2, 3, 4, 5]) rig.commit({ ...workingOrder, orderId: `o-${n}` }, { handed: false });
+    const cancelAll = async () => {
+      const result = await rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
+      if (result.kind === 'declined') throw new Error(result.code);
+      return result;
+    };
+    return { rig, sent, cancelAll };
+  }
+
+  it('goes on with the next minute, and says meanwhile that orders may be open', async () => {
+    const { rig, sent, cancelAll } = await cancelAllOfFive();
+    expect(await cancelAll()).toMatchObject({ open: true, inForce: true });
+    expect(sent).toHaveLength(2);
+    await rig.clock.advance(120_000);
+    expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
+    expect(await cancelAll()).toMatchObject({ replayed: true, open: false, inForce: false });
+  });
+
+  it('a cancel by itself is not sent: its caller is told, and may ask again', async () => {
+    const { rig, cancelAll } = await cancelAllOfFive();
+    await cancelAll();
+    const alone = { kind: 'cancel', stream: workingOrder.stream, accountId: 'acct-1', orderId: 'o-5' } as const;
+    expect(await rig.send(alone)).toMatchObject({ state: 'not_sent', reason });
+  });
+});
