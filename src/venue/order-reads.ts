@@ -86,8 +86,8 @@ export interface TouchedOrder {
 }
 
 export type TouchedResult =
-  /** Each order once. */
-  | { readonly kind: 'read'; readonly orders: readonly TouchedOrder[] }
+  /** Each order once, and up to when by the venue's clock. */
+  | { readonly kind: 'read'; readonly orders: readonly TouchedOrder[]; readonly upTo: string }
   /** The venue has no such read for this credential. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed'; readonly error: PlatformError };

@@ -116,6 +116,11 @@ export class AccountReader {
   private inTrouble = false;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
+  /**
+   * From when the venue has to say which orders were touched. It is newer than the mark, which an
+   * account without new orders does not move, or older: it did not say so then.
+   */
+  private touchedFrom: string | undefined;
   /** It was logged that the venue does not say which orders were touched. */
   private hasNoActivities = false;
   private saved: Promise<unknown> = Promise.resolve();
@@ -166,8 +171,8 @@ export class AccountReader {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    const failed = await this.readTouched(progress, requests.at(-1)?.after);
-    if (failed !== undefined) return incomplete(failed);
+    const touched = await this.readTouched(progress, requests.at(-1)?.after);
+    if ('error' in touched) return incomplete(touched.error);
     // Not from what follows: a list with the open orders shows newer changes than the lists before,
     // and no order ended in between.
     const { highest } = progress;
@@ -186,6 +191,7 @@ export class AccountReader {
     if (kinds[kind].showsAbsence && progress.unread.size > 0) return incomplete(unclear);
     // Remembered.
     await this.remember({ ...progress, highest });
+    this.touchedFrom = touched.from;
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
       unrecovered.readComplete(lossMark, !progress.unread.has(undefined));
@@ -264,16 +270,24 @@ export class AccountReader {
 
   /**
    * Behind the lists: all that happened until their end is shown now, and the next read that looks
-   * far begins before it. Returns the error if it stays incomplete.
+   * far begins before it. Returns where that one has to begin, or the error if it stays incomplete.
    */
-  private async readTouched(progress: ReadProgress, after: string | undefined): Promise<PlatformError | undefined> {
+  private async readTouched(
+    progress: ReadProgress,
+    listedFrom: string | undefined,
+  ): Promise<{ readonly from: string | undefined } | { readonly error: PlatformError }> {
     const { reads, log } = this.deps;
-    const { stream } = this.options;
-    if (after === undefined || !kinds[progress.kind].looksFar) return undefined;
+    const { stream, timings } = this.options;
+    const { touchedFrom: from } = this;
+    if (listedFrom === undefined || !kinds[progress.kind].looksFar) return { from };
+    const after = from ?? listedFrom;
     const request = { stream, accountId: this.current.accountId, after };
     const result = await reads.touchedOrders?.(request, progress.signal, progress.budget);
-    if (result?.kind === 'failed') return result.error;
-    if (result?.kind === 'read') for (const order of result.orders) progress.touched.set(order.orderId, order);
+    if (result?.kind === 'failed') return result;
+    if (result?.kind === 'read') {
+      for (const order of result.orders) progress.touched.set(order.orderId, order);
+      return { from: earlier(result.upTo, progress.startedMs, timings.overlapMs) };
+    }
     if (result?.kind === 'absent' && !this.hasNoActivities) {
       this.hasNoActivities = true;
       log.warn(
@@ -281,7 +295,7 @@ export class AccountReader {
         'the venue shows this key no activities: a change of an ended order is seen by its event alone',
       );
     }
-    return undefined;
+    return { from: after };
   }
 
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {

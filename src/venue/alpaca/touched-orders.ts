@@ -12,10 +12,13 @@ import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
 /** 20,000 trades a day are 10 MB. */
 const mostBytes = 32 * 1024 * 1024;
 const dayMs = 86_400_000;
+/** After fewer events than this, the next answer is for twice as many days. */
+const quietEvents = 500;
 
 /**
  * The orders with trades, busts and corrections since `after`, by the activity stream
- * (`/v2beta1/events/activities`), a day at a time. With an end it is one answer, no connection.
+ * (`/v2beta1/events/activities`), a day at a time, more where little happened: a year costs nine
+ * requests. With an end it is one answer, no connection.
  * Alpaca's own clock gives the end: behind it the answer would wait for more to come. Its older
  * list, `/v2/account/activities`, is documented for trades alone
  * (docs/decisions/118-activities-in-each-audit.md).
@@ -31,9 +34,10 @@ export async function touchedOrders(
   const now = instantOf(clockShape.safeParse(clock.value).data?.timestamp);
   if (now === undefined) return failed(listFault('BAD_ANSWER', 'the clock shows no time').error);
   const touched = new Map<string, TouchedOrder>();
+  let days = 1;
   for (let since = after; compareInstants(since, now) < 0; ) {
-    const day = formatInstant(msOf(since) + dayMs);
-    const until = compareInstants(day, now) < 0 ? day : now;
+    const untilMs = msOf(since) + days * dayMs;
+    const until = untilMs < msOf(now) ? formatInstant(untilMs) : now;
     const address = `${url}/v2beta1/events/activities${queryText({ since, until })}`;
     const answer = await readVenue(
       deps,
@@ -45,9 +49,10 @@ export async function touchedOrders(
     const events = eventsIn(String(answer.value));
     if (events === undefined) return failed(listFault('BAD_ANSWER', 'the activities are not a whole stream').error);
     for (const event of events) note(touched, event, until);
+    days = events.length < quietEvents ? 2 * days : 1;
     since = until;
   }
-  return { kind: 'read', orders: [...touched.values()] };
+  return { kind: 'read', orders: [...touched.values()], upTo: now };
 }
 
 const clockShape = z.object({ timestamp: z.string() });

@@ -74,6 +74,9 @@ describe('issue: An order that ended unseen stayed open for as long as our clock
   });
 });
 
+/** The venue's time as it says so. */
+const upTo = at(59);
+
 /** Two orders of before the mark: one ended here, and the account goes on. */
 async function withEnded(over: Row = {}) {
   const canceled = {
@@ -96,7 +99,7 @@ async function withEnded(over: Row = {}) {
     await clock.advance(10_000);
   };
   const touches = (...orders: TouchedOrder[]) => {
-    platform.touched = () => ({ kind: 'read', orders });
+    platform.touched = () => ({ kind: 'read', orders, upTo });
   };
   return { ...rig, filled, audits, touches, changes: (changed: Row) => rig.shows(...rows(changed)) };
 }
@@ -107,7 +110,7 @@ describe('issue: A fill that was taken back from an ended order stayed for ever 
     const asked: string[] = [];
     platform.touched = (after) => {
       asked.push(after);
-      return { kind: 'read', orders: [{ orderId: 'o-1', at: at(58), cumQty: '30' }] };
+      return { kind: 'read', orders: [{ orderId: 'o-1', at: at(58), cumQty: '30' }], upTo };
     };
     changes({ cumQty: '30', updatedAt: at(58) });
     await audits();
@@ -144,6 +147,7 @@ describe('issue: A fill that was taken back from an ended order stayed for ever 
     platform.touched = () => ({
       kind: 'read',
       orders: many.map(({ ordId }) => ({ orderId: String(ordId), at: at(58) })),
+      upTo,
     });
     shows(...many.map((each) => ({ ...each, cumQty: '100', updatedAt: at(58) })), row('o-9', 40));
     platform.gets.length = platform.lists.length = 0;
@@ -168,6 +172,50 @@ describe('issue: A fill that was taken back from an ended order stayed for ever 
     await audits(2);
     expect(registry.get('alpaca', 'acct-1')?.auditedUpTo).toBe(at(50));
     expect(warnings.filter((warning) => warning.includes('no activities'))).toHaveLength(1);
+  });
+});
+
+describe('issue: Each audit of an account without new orders read its activities since the last one.', () => {
+  it('begins where the last audit ended, and not at the mark', async () => {
+    const { platform, audits } = await withEnded();
+    const asked: string[] = [];
+    platform.touched = (after) => {
+      asked.push(after);
+      return { kind: 'read', orders: [], upTo };
+    };
+    await audits(2);
+    expect(asked.slice(0, 2)).toEqual([at(35), at(54)]);
+  });
+
+  it('begins a little before our own time where the clock of the venue is a year ahead', async () => {
+    const { platform, audits, clock } = await withEnded();
+    const asked: string[] = [];
+    platform.touched = (after) => {
+      asked.push(after);
+      return { kind: 'read', orders: [], upTo: new Date(clock.nowMs() + 365 * 86_400_000).toISOString() };
+    };
+    await audits(2);
+    expect(Date.parse(asked[1] ?? '')).toBeLessThan(clock.nowMs() - 240_000);
+  });
+});
+
+describe('issue: A bust stayed unseen for ever where the activities answered 404 for a minute.', () => {
+  it('asks again from before the time without an answer', async () => {
+    const { platform, audits, shows, registry } = await withEnded();
+    const asked: string[] = [];
+    let isDown = true;
+    platform.touched = (after) => {
+      asked.push(after);
+      return isDown ? { kind: 'absent' } : { kind: 'read', orders: [], upTo };
+    };
+    // The next audits go by a newer mark.
+    shows(row('o-1', 10), row('o-2', 40), row('o-3', 50));
+    platform.shows = listed;
+    await audits(2);
+    expect(registry.get('alpaca', 'acct-1')?.auditedUpTo).toBe(at(50));
+    isDown = false;
+    await audits();
+    expect(new Set(asked)).toEqual(new Set([at(35)]));
   });
 });
 

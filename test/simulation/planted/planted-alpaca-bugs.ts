@@ -98,7 +98,7 @@ const lists: readonly PlantedBug[] = [
   {
     name: 'an order that has ended is not asked for where its fills are taken back, as if a list showed it',
     shows: /not healed: alpaca_paper:.*: (cumQty|avgPrice|updatedAt) is/,
-    deps: reading(() => ({ touchedOrders: async () => ({ kind: 'read', orders: [] }) })),
+    deps: reading(() => ({ touchedOrders: async ({ after }) => ({ kind: 'read', orders: [], upTo: after }) })),
   },
   {
     name: 'a page of a list is lost',
