@@ -20,7 +20,8 @@ const longestMs = 60_000;
 
 /**
  * A venue's requests for one key: so many until it counts anew. Its answers say how many are left,
- * so the user's other programs count too. Our own requests count at once.
+ * so the user's other programs count too. Our own requests count at once: an answer does not say
+ * how many of them are under way.
  *
  * Invariant: a request begins only if the requests kept for purposes before its own are left, by
  * the newest answer. Before an answer has said a number, each may begin.
@@ -31,6 +32,10 @@ export class RequestBudget {
   /** Monotonic: when the venue counts anew. */
   private endsMs = 0;
   private left = Number.POSITIVE_INFINITY;
+  /** Begun, and not yet over. */
+  private underWay = 0;
+  /** The newest answer's: while it is the same, answers may overtake each other. */
+  private resetSeconds = 0;
   private readonly clock: Clock;
   private readonly onHeld: (purpose: Purpose) => void;
 
@@ -39,16 +44,17 @@ export class RequestBudget {
     this.onHeld = onHeld;
   }
 
-  /** Undefined: it may begin now, and is counted. */
+  /** Undefined: it may begin now, and is counted until `saw` or `unsent`. */
   take(purpose: Purpose): Held | undefined {
     const nowMs = this.clock.monotonicMs();
     if (nowMs >= this.endsMs) {
-      this.left = this.limit;
+      this.left = Math.max(0, this.limit - this.underWay);
       this.endsMs = nowMs + longestMs;
     }
     // Without a limit none is kept: a part of it, for cancels, would be no number.
     if (this.limit === Number.POSITIVE_INFINITY || this.left >= 1 + Math.floor(this.limit * kept[purpose])) {
       this.left -= 1;
+      this.underWay += 1;
       return undefined;
     }
     this.onHeld(purpose);
@@ -58,11 +64,18 @@ export class RequestBudget {
     return { waitMs, message: `not sent: of the venue's ${this.limit} requests ${rest} for ${seconds} s` };
   }
 
+  /** It was taken, and not sent. */
+  unsent(): void {
+    this.left += 1;
+    this.underWay -= 1;
+  }
+
   /**
-   * An answer says how many are left: `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in seconds
+   * A request is over. An answer says how many are left: `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in seconds
    * since 1970 by the venue's clock.
    */
   saw(result: HttpResult): void {
+    this.underWay = Math.max(0, this.underWay - 1);
     if (result.kind !== 'answered') return;
     const { date = '', ...headers } = result.headers;
     const [limit, left, resetSeconds] = ['limit', 'remaining', 'reset'].map((name) =>
@@ -73,7 +86,8 @@ export class RequestBudget {
     const endsInMs = Math.min(longestMs, Math.max(0, resetSeconds * 1000 - theirsMs));
     this.endsMs = this.clock.monotonicMs() + endsInMs;
     this.limit = limit;
-    this.left = left;
+    this.left = resetSeconds === this.resetSeconds ? Math.min(this.left, left) : Math.max(0, left - this.underWay);
+    this.resetSeconds = resetSeconds;
   }
 }
 

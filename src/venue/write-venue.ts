@@ -47,7 +47,10 @@ export async function writeVenue(
   }
   const { generation, secret } = credential.token;
   const opened = await lines.open(request.url, signal);
-  if (!opened.open) return judge({ kind: 'failed', code: 'connect', message: opened.message, sent: 'no' });
+  if (!opened.open) {
+    tokens.requests?.unsent();
+    return judge({ kind: 'failed', code: 'connect', message: opened.message, sent: 'no' });
+  }
   const { line } = opened;
   const refusal = await refusalOf(mayWrite);
   const headers = {
@@ -58,6 +61,7 @@ export async function writeVenue(
   const startedMs = clock.monotonicMs();
   if (refusal !== undefined || !mayStillWrite()) {
     line.close();
+    tokens.requests?.unsent();
     return notSent('NOT_PERMITTED', refusal ?? givenUp);
   }
   const observed = await line.send({ ...request, headers }, signal);

@@ -9,6 +9,7 @@ import type { ReadBudget } from '../../src/venue/order-reads.ts';
 import { answeredError } from '../../src/venue/platform-error.ts';
 import { type Dialect, readVenue } from '../../src/venue/read-venue.ts';
 import { type Purpose, purposes, RequestBudget } from '../../src/venue/request-budget.ts';
+import type { WriteOptions } from '../../src/venue/write-result.ts';
 import { writeVenue } from '../../src/venue/write-venue.ts';
 
 const noonMs = Date.parse('2026-11-30T12:00:00Z');
@@ -71,6 +72,7 @@ describe("a venue's requests", () => {
   it('are all there again once the venue counts anew, by its own clock', () => {
     const { takes, at, budget } = budgetAt(says({ left: 10 }));
     expect([takes('probe'), takes('cancel')]).toEqual([0, 10]);
+    for (let over = 0; over < 10; over += 1) budget.saw(says({ left: 0 }));
     at.ms += 29_999;
     expect(budget.take('cancel')).toMatchObject({ waitMs: 1 });
     at.ms += 1;
@@ -135,7 +137,7 @@ function venueWith(told: Told) {
       return { open: true, line: { send, close: () => undefined } } as const;
     },
   };
-  const write = (purpose: Purpose) =>
+  const write = (purpose: Purpose, options: Partial<WriteOptions> = {}) =>
     writeVenue(
       { ...deps, lines },
       dialect.sign,
@@ -143,10 +145,41 @@ function venueWith(told: Told) {
         ...{ operation: 'place_order', purpose, method: 'POST', url: 'http://venue/orders' },
         judge: () => ({ kind: 'accepted', answer: {} }),
       },
-      { mayWrite: async () => true, mayStillWrite: () => true, signal: new AbortController().signal },
+      { mayWrite: async () => true, mayStillWrite: () => true, signal: new AbortController().signal, ...options },
     );
   return { ...made, read, write, sentAt, opened };
 }
+
+describe('issue: A hundred requests at once were told of 199 left, and later ones were refused by 429.', () => {
+  const begin = (count: number) => {
+    const made = budgetAt();
+    for (let begun = 0; begun < count; begun += 1) made.budget.take('cancel');
+    return made;
+  };
+
+  it('an answer does not know of those under way', () => {
+    const { budget, takes } = begin(150);
+    budget.saw(says({ left: 199 }));
+    expect(takes('cancel')).toBe(50);
+  });
+
+  it('an answer that was overtaken gives none back', () => {
+    const { budget, takes } = begin(150);
+    for (const left of [50, 199]) budget.saw(says({ left }));
+    budget.saw(says({ left: 51 }));
+    expect(takes('cancel')).toBe(0);
+  });
+
+  it('those under way count in the next minute too, and each one that was not sent comes back', () => {
+    const { at, budget, takes } = budgetAt(says({ left: 100 }));
+    for (let begun = 0; begun < 80; begun += 1) budget.take('cancel');
+    for (let unsent = 0; unsent < 30; unsent += 1) budget.unsent();
+    at.ms += 30_000;
+    expect(takes('cancel')).toBe(150);
+    budget.saw(says({ left: 199, endsInMs: 90_000 }));
+    expect(takes('cancel')).toBe(0);
+  });
+});
 
 describe('issue: A cancel was never sent to a venue that does not say how many requests are left.', () => {
   it.each(purposes)('a request for a %s goes out where nothing was said', (purpose) => {
@@ -173,6 +206,12 @@ describe('issue: Used-up requests at Alpaca left a cancel in doubt, since its 42
       reason: { message: expect.stringContaining('none is left') },
     });
     expect(opened).toHaveLength(1);
+  });
+
+  it('a write that was not permitted takes none', async () => {
+    const { write, takes } = venueWith({ left: 40 });
+    expect(await write('cancel', { mayWrite: async () => false })).toMatchObject({ kind: 'not_sent' });
+    expect(takes('cancel')).toBe(40);
   });
 
   it('a read waits for the next minute, or says when it is where that is too long', async () => {
