@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import { traits } from '../../domain/streams.ts';
 import type { AccountsResult } from '../../venue/order-reads.ts';
-import type { AccountStanding } from './account-access.ts';
+import { type AccountStanding, concernsWholeAccount } from './account-access.ts';
 
 interface ListedAccount {
   readonly standing: AccountStanding;
@@ -16,6 +16,8 @@ export interface LoginLists {
    * not show is not listed.
    */
   readonly said: 'nothing' | 'part' | 'whole';
+  /** The venue did not take the login, and no list came since. */
+  readonly isRefused?: boolean;
   /** The accounts ever shown, and remembered ones, marked where they are not listed. */
   readonly accounts: ReadonlyMap<string, ListedAccount>;
 }
@@ -35,7 +37,8 @@ export function noteList(
   nowMs: number,
 ): LoginLists {
   const said = before.said === 'nothing' ? 'part' : before.said;
-  if (!list.complete) return { ...before, said };
+  if (!list.complete)
+    return { ...before, said, isRefused: before.isRefused === true || concernsWholeAccount(list.error) };
   const accounts = new Map<string, ListedAccount>(
     list.accounts.map(({ accountId, isSim, ...standing }) => [accountId, { standing, isSim }]),
   );
@@ -87,7 +90,8 @@ export interface WantedAccount {
  *   when the platform lost its store.
  * - Logins listing it go first, then logins that did so earlier. Between equals, the login
  *   following it now stays: a change costs a complete read. Where a login has one account it is
- *   the newest: a key that was linked after the one of the settings, or in place of another.
+ *   the newest: a key that was linked after the one of the settings, or in place of another. One
+ *   that the venue refuses goes last.
  * - An account never listed in this term is known from an earlier run. It belongs to the only login
  *   there is, or else a login without a whole list tries it: its own subscription checks it.
  * - Where no order names its account, a login follows the one that it lists now, and no other:
@@ -121,12 +125,13 @@ export function wantedAccounts(inputs: FollowInputs): Map<string, WantedAccount>
 /** By account: the best login listing it, now or earlier. */
 function bestOfLists({ logins, now }: FollowInputs, namesAccount: boolean) {
   const best = new Map<string, { readonly login: string; readonly rank: number }>();
-  for (const [login, { accounts }] of logins)
+  for (const [login, { accounts, isRefused }] of logins)
     for (const [accountId, { standing }] of accounts) {
       const isListed = standing.unlistedSinceMs === undefined;
       if (!namesAccount && !isListed) continue;
-      const rank = (isListed ? 2 : 0) + (now.get(accountId) === login ? 1 : 0);
-      if (!namesAccount || rank > (best.get(accountId)?.rank ?? -1)) best.set(accountId, { login, rank });
+      const rank = namesAccount ? (isListed ? 2 : 0) + (now.get(accountId) === login ? 1 : 0) : isRefused ? 0 : 1;
+      const { rank: before = -1 } = best.get(accountId) ?? {};
+      if (rank > before || (!namesAccount && rank === before)) best.set(accountId, { login, rank });
     }
   return best;
 }

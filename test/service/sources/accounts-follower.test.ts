@@ -72,6 +72,30 @@ it('of two keys for one account the newest is used, and the other once that is r
   expect(settings.on(stream)).toEqual(['a']);
 });
 
+describe('issue: An account had no orders and no cancels after its newest key was revoked, beside a good one.', () => {
+  it('goes to the other key that lists it, and back once the newest is taken again', async () => {
+    const stream = 'alpaca_paper' as const;
+    const rig = followerRig({ ofVenue: [stream], streams: [stream] });
+    const settings = rig.add('alpaca', listOf('a'));
+    const linked = rig.add('alpaca_paper:a', listOf('a'));
+    rig.begin();
+    await rig.clock.advance(listed);
+    expect([settings.on(stream), linked.on(stream)]).toEqual([[], ['a']]);
+    linked.platform.list = {
+      complete: false,
+      error: { code: 'LOGIN_REQUIRED', message: 'refused', retryable: false, sent: 'no' },
+    };
+    await rig.clock.advance(listed);
+    expect([settings.on(stream), linked.on(stream)]).toEqual([['a'], []]);
+    linked.platform.list = failedList;
+    await rig.clock.advance(listed);
+    expect(settings.on(stream)).toEqual(['a']);
+    linked.platform.list = listOf('a');
+    await rig.clock.advance(listed);
+    expect([settings.on(stream), linked.on(stream)]).toEqual([[], ['a']]);
+  });
+});
+
 describe('accounts of which this process follows some, and other processes the others', () => {
   const begun = async () => {
     const ours = new Set(['a']);
