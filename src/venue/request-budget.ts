@@ -71,8 +71,8 @@ export class RequestBudget {
   }
 
   /**
-   * A request is over. An answer says how many are left: `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in seconds
-   * since 1970 by the venue's clock.
+   * A request is over. An answer says how many are left: `X-RateLimit-Limit`, `-Remaining`, and
+   * `-Reset` in seconds since 1970 by the venue's clock.
    */
   saw(result: HttpResult): void {
     this.underWay = Math.max(0, this.underWay - 1);

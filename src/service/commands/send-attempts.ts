@@ -51,7 +51,7 @@ export interface Sending {
   readonly onAnswered: () => void;
 }
 
-/** A venue that takes 200 requests a minute has cancels of 2,000 orders by then. */
+/** At 200 requests a minute, cancels of 2,000 orders are out by then. */
 const longestHeldMs = 600_000;
 
 /**
