@@ -28,8 +28,8 @@ interface AskDeps {
 }
 
 type SilentOrder = Pick<OpenOrder, 'orderId' | 'sourceEpoch'>;
-/** Without an instant: it is not known here. */
-type Found = SilentOrder & Partial<OpenOrder>;
+/** Without an instant: it is not known here. `isTouched`: we need not hold it open. */
+type Found = SilentOrder & Partial<OpenOrder> & { readonly isTouched?: true };
 
 const pageSize = 500;
 const atOnce = 4;
@@ -143,7 +143,8 @@ async function findTouched({ registry, absent }: AskDeps, stream: Stream, { touc
     for (const { orderId, at, cumQty } of some) {
       const order = known.get(orderId);
       const isSame = cumQty === undefined || order?.cumQty === cumQty;
-      if (order === undefined || !isSame || compareInstants(order.updatedAt, at) < 0) older.push(order ?? { orderId });
+      if (order === undefined || !isSame || compareInstants(order.updatedAt, at) < 0)
+        older.push({ ...(order ?? { orderId }), isTouched: true });
     }
   }
   return older;
@@ -151,7 +152,7 @@ async function findTouched({ registry, absent }: AskDeps, stream: Stream, { touc
 
 async function lookAtEach(
   { looks, taken, absent, silencePace }: AskDeps,
-  orders: readonly SilentOrder[],
+  orders: readonly Found[],
   { kind, signal, cause, budget, unread, onResult }: ReadProgress,
 ): Promise<{ readonly orderId: string; readonly error: PlatformError } | undefined> {
   const rest = orders.values();
@@ -167,7 +168,7 @@ async function lookAtEach(
       // the account from ever being live: it is treated like "no such order".
       if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error)))
         failure = { orderId, error: look.error };
-      if (look.kind === 'absent') unknown.push(order);
+      if (look.kind === 'absent' && order.isTouched !== true) unknown.push(order);
       if (look.kind === 'found') taken(look.item);
       if (look.kind === 'unclear') unread.add(orderId);
     }

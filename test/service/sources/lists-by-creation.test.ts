@@ -139,6 +139,14 @@ describe('issue: A fill that was taken back from an ended order stayed for ever 
     expect(platform.gets).toEqual(isAsked ? [order.orderId] : []);
   });
 
+  it('does not say of one that is unknown here and there that it is held open', async () => {
+    const { account, audits, platform, touches } = await withEnded();
+    touches({ orderId: 'o-7', at: at(58) });
+    await audits(20);
+    expect(platform.gets.length).toBeGreaterThan(10);
+    expect(account('alpaca', 'acct-1')).toMatchObject({ state: 'live', absent: [] });
+  });
+
   it('asks for many of them by one list since their creation', async () => {
     const many = Array.from({ length: 30 }, (_, index) =>
       row(`o-${index + 10}`, index, { ...ended, updatedAt: at(50) }),
