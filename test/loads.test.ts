@@ -18,7 +18,8 @@ it('every module but the three main.ts loads in Node itself', () => {
       `import(${JSON.stringify(resolve('src', file))}).catch((error) => failed.push(${JSON.stringify(file)} + ': ' + error.message))`,
   );
   const script = `const failed = []; await Promise.all([${imports.join(',')}]); console.log(JSON.stringify(failed)); process.exit(0)`;
-  const run = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+  const run = spawnSync(process.execPath, ['--input-type=module', '-'], {
+    input: script,
     encoding: 'utf8',
     timeout: 50_000,
   });

@@ -161,6 +161,13 @@ const commandPanels: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Requests held for the limit of a venue',
+    description: 'They waited, so that the last requests of the minute stay for those that go first.',
+    unit: 'none',
+    queries: [{ expr: increaseBy('purpose', 'tidemark_platform_requests_held_total'), legend: '{{purpose}}' }],
+  },
+  {
+    kind: 'lines',
     title: 'Token renewals',
     description: 'Attempts to get a new access token.',
     unit: 'ops',
