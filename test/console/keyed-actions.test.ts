@@ -10,6 +10,7 @@ import {
   namedStream,
   requestOf,
 } from '../../src/console/state/commands/ticket-body.ts';
+import { OrderPreview } from '../../src/console/state/order-preview.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
 import type { PlaceAccountBody } from '../../src/contract/command-bodies.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
@@ -287,6 +288,25 @@ describe('an action of an order', () => {
     await new OrderAction(rig.state, seen).replace({ quantity: ` ${quantity} `, price: '0.5', stopPx: '' });
     expect(price).not.toBe('0.5');
     expect(sent(rig, 'PATCH').map(({ body }) => body)).toEqual([{ accountId: 'ACC-1', price: '0.5' }]);
+  });
+
+  it('shows what the new terms come to, before they are sent, for the revision that was seen', async () => {
+    const faults = [{ path: 'price', message: 'must be below 1' }];
+    const rig = await started((each) =>
+      each.answers.set('POST /v1/predictions/orders/p%201/preview', {
+        status: 400,
+        body: { code: 'INVALID_ORDER', detail: 'see faults', faults },
+      }),
+    );
+    const action = new OrderAction(rig.state, seen);
+    const preview = new OrderPreview(rig.state);
+    expect(action.questionOf({ price: seen.order.working.price })).toBeUndefined();
+    void preview.ask(action.questionOf({ price: '1.5' }));
+    await rig.pass(60_000);
+    expect(
+      sent(rig, 'POST').map(({ body, headers }) => [body, headers['if-match'], headers['idempotency-key']]),
+    ).toEqual([[{ accountId: 'ACC-1', price: '1.5' }, '"4"', undefined]]);
+    expect(preview.state.value).toMatchObject({ isOld: false, note: 'price must be below 1.' });
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyFields } from '../../src/console/state/commands/ticket-body.ts';
-import { crossingOf, TicketPreview } from '../../src/console/state/ticket-preview.ts';
+import { OrderPreview } from '../../src/console/state/order-preview.ts';
+import { crossingOf, questionOf } from '../../src/console/state/ticket-preview.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const said = {
@@ -14,7 +15,7 @@ async function started() {
   await rig.state.start();
   await rig.settle();
   rig.answers.set(route, { status: 200, body: said });
-  const preview = new TicketPreview(rig.state);
+  const preview = new OrderPreview(rig.state);
   const asked = () => rig.asked.filter(({ method }) => method === 'POST');
   return { rig, preview, asked };
 }
@@ -24,11 +25,11 @@ const fields = { ...emptyFields(), accountId: 'ACC-1', symbol: 'AAPL', side: 'SE
 describe('what a ticket comes to', () => {
   it('is asked for once a reader pauses, by previews alone, and again while the ticket is looked at', async () => {
     const { rig, preview, asked } = await started();
-    void preview.ask({ ...fields, symbol: '' });
+    void preview.ask(questionOf({ ...fields, symbol: '' }));
     await rig.pass(10_000);
     expect(asked()).toEqual([]);
     for (const quantity of ['5', '50', '500']) {
-      void preview.ask({ ...fields, quantity });
+      void preview.ask(questionOf({ ...fields, quantity }));
       await rig.pass(100);
     }
     await rig.pass(400);
@@ -46,9 +47,9 @@ describe('what a ticket comes to', () => {
 
   it('is marked as old while fields change, and says why there is no newer answer', async () => {
     const { rig, preview } = await started();
-    void preview.ask(fields);
+    void preview.ask(questionOf(fields));
     await rig.pass(400);
-    void preview.ask({ ...fields, quantity: '6' });
+    void preview.ask(questionOf({ ...fields, quantity: '6' }));
     expect(preview.state.value).toMatchObject({ said, isOld: true });
     rig.answers.set(route, {
       status: 503,
@@ -65,7 +66,7 @@ describe('what a ticket comes to', () => {
 
   it('has the quotes alone while a field is empty, and says no fault of what the reader did not choose', async () => {
     const { rig, preview, asked } = await started();
-    void preview.ask({ ...fields, side: '', quantity: '', price: '' });
+    void preview.ask(questionOf({ ...fields, side: '', quantity: '', price: '' }));
     await rig.pass(400);
     expect(asked().map(({ path, body }) => [path, body])).toEqual([
       [
@@ -77,7 +78,7 @@ describe('what a ticket comes to', () => {
     rig.answers.set(route, { status: 400, body: { code: 'INVALID_ORDER', detail: 'no', faults: [{ path: 'type' }] } });
     await rig.pass(5_000);
     expect(preview.state.value).toEqual({ isOld: false });
-    void preview.ask({ ...emptyFields('prediction'), accountId: 'ACC-1', symbol: 'RAIN-26' });
+    void preview.ask(questionOf({ ...emptyFields('prediction'), accountId: 'ACC-1', symbol: 'RAIN-26' }));
     await rig.pass(60_000);
     expect(asked()).toHaveLength(2);
   });
@@ -86,7 +87,7 @@ describe('what a ticket comes to', () => {
     const { rig, preview, asked } = await started();
     const faults = [{ path: 'qty', message: 'must be greater than zero' }];
     rig.answers.set(route, { status: 400, body: { code: 'INVALID_ORDER', detail: 'no', faults } });
-    void preview.ask({ ...fields, quantity: '0' });
+    void preview.ask(questionOf({ ...fields, quantity: '0' }));
     await rig.pass(60_000);
     expect(preview.state.value).toEqual({
       isOld: false,

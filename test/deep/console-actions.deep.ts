@@ -156,6 +156,7 @@ async function replacesAndCancels({ rest, service }: RunningConsole, page: Page,
   await page.getByRole('button', { name: 'Replace …' }).click();
   await page.getByLabel('Price', { exact: true }).fill('0.02');
   await page.getByRole('listitem').filter({ hasText: 'Price 0.01 → 0.02' }).waitFor();
+  await page.getByText('would not refuse this replace now').waitFor();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Replace', exact: true }).click();
   const order = async () => (await call(service, 'GET', `/v1/orders/prediction/${orderId}`)).body.order;

@@ -14,6 +14,7 @@ import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
 import { amountText } from '../state/text/decimal-text.ts';
 import { ReplaceFields } from './replace-fields.tsx';
+import { Preview, usePreview } from './ticket-preview.tsx';
 
 interface OrderActionsProps {
   readonly state: ConsoleState;
@@ -107,6 +108,8 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
   const [wanted, setWanted] = useState<NewTerms>({});
   const [meanwhile, setMeanwhile] = useState<readonly Change[]>([]);
   const { seen } = action;
+  const question = useMemo(() => action.questionOf(wanted), [seen, wanted]);
+  const preview = usePreview(state, question, kind === 'cancel');
   const run = async (): Promise<Answer<CommandAnswer>> => {
     const answer = await (kind === 'cancel' ? action.cancel() : action.replace(wanted));
     if (isChanged(answer)) {
@@ -135,7 +138,12 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
       close={close}
     >
       {meanwhile.length > 0 && meanwhileList(meanwhile)}
-      {kind === 'replace' && <ReplaceFields order={seen.order} wanted={wanted} change={setWanted} />}
+      {kind === 'replace' && (
+        <>
+          <ReplaceFields order={seen.order} wanted={wanted} change={setWanted} />
+          <Preview kind="replace" {...preview} nowMs={state.ports.monotonicMs()} />
+        </>
+      )}
     </ActionDialog>
   );
 }

@@ -14,6 +14,7 @@ import { requestOf, type TicketFields, type TicketKind } from '../state/commands
 import type { ConsoleState } from '../state/console-state.ts';
 import { lossOf } from '../state/doubts.ts';
 import { symbolsOf } from '../state/symbol-text.ts';
+import { questionOf } from '../state/ticket-preview.ts';
 import { TicketForm } from './ticket-form.tsx';
 import { crossingText, Preview, refusalOf, usePreview, useWildWords } from './ticket-preview.tsx';
 
@@ -55,7 +56,8 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
   const key = (event: KeyboardEvent) =>
     event.key === 'Enter' && event.target instanceof HTMLInputElement && event.preventDefault();
   const locked = !ticket.mayChange();
-  const preview = usePreview(state, fields, locked);
+  const question = useMemo(() => questionOf(fields), [fields]);
+  const preview = usePreview(state, question, locked);
   const loss = lossOf(useDoubts(state));
   const nowMs = state.ports.monotonicMs();
   const crossing = locked ? undefined : crossingText(fields, preview, nowMs);
@@ -110,7 +112,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
           </div>
         </div>
         <div class="beside">
-          <Preview {...preview} nowMs={nowMs} />
+          <Preview kind="place" {...preview} nowMs={nowMs} />
           {sentBody(ticket)}
         </div>
       </form>

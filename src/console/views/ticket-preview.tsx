@@ -5,49 +5,57 @@ import { useValue } from '../parts/use-value.ts';
 import { fieldText } from '../parts/words.ts';
 import type { TicketFields } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { OrderPreview, type PreviewState, type Question } from '../state/order-preview.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { amountText, plainNumber } from '../state/text/decimal-text.ts';
-import { crossingOf, type PreviewState, TicketPreview, tradedIn } from '../state/ticket-preview.ts';
+import { crossingOf, tradedIn } from '../state/ticket-preview.ts';
 import { farPriceOf, isWildSize, largestKnown } from '../state/wild-terms.ts';
 
 /**
- * The service's word on the ticket. `isOver`: it is under way, or was sent, and nothing more is
- * asked about it.
+ * The service's word on a place or a replace. `question` is another object where it asks something
+ * else. `isOver`: it is under way, or was sent, and nothing more is asked about it.
  */
-export function usePreview(state: ConsoleState, fields: TicketFields, isOver: boolean): PreviewState {
-  const preview = useMemo(() => new TicketPreview(state), [state]);
+export function usePreview(state: ConsoleState, question: Question | undefined, isOver: boolean): PreviewState {
+  const preview = useMemo(() => new OrderPreview(state), [state]);
   useEffect(() => {
     if (isOver) preview.close();
-    else void preview.ask(fields);
-  }, [fields, isOver]);
+    else void preview.ask(question);
+  }, [question, isOver]);
   useEffect(() => () => preview.close(), [preview]);
   return useValue(preview.state);
 }
 
 interface PreviewProps extends PreviewState {
+  readonly kind: 'place' | 'replace';
   readonly nowMs: number;
 }
 
-/** The ticket's quotes, value and limits, and what would refuse it, before anything is sent. */
-export function Preview({ said, isWhole = false, saidAtMs = 0, isOld, note, nowMs }: PreviewProps) {
+/** Quotes, value and limits, and what would refuse it, before anything is sent. */
+export function Preview({ kind, said, isWhole = false, saidAtMs = 0, isOld, note, nowMs }: PreviewProps) {
   const sinceMs = nowMs - saidAtMs;
   return (
     <div class="panel panel-body comes-to" aria-busy={isOld} data-old={isOld}>
       <h2>What it comes to</h2>
       {note !== undefined && <p class="soft">{note}</p>}
-      {said !== undefined && isWhole && refusalsOf(said)}
-      {said !== undefined && factsOf(said, sinceMs, isWhole)}
-      {!isWhole && note === undefined && (
-        <p class="hint">
-          The quote needs an account and a symbol. The value and the limits are shown once the fields are filled in.
-          Nothing is sent by that.
-        </p>
-      )}
+      {said !== undefined && isWhole && refusalsOf(said, kind)}
+      {said !== undefined && factsOf(said, sinceMs, isWhole, kind)}
+      {!isWhole && note === undefined && <p class="hint">{hints[kind]}</p>}
     </div>
   );
 }
 
-function factsOf({ quotes, value, noValue, limits, terms }: PreviewAnswer, sinceMs: number, isWhole: boolean) {
+const hints = {
+  place:
+    'The quote needs an account and a symbol. The value and the limits are shown once the fields are filled in. Nothing is sent by that.',
+  replace: 'The value and the limits are shown once a term is changed. Nothing is sent by that.',
+} as const;
+
+function factsOf(
+  { quotes, value, noValue, limits, terms }: PreviewAnswer,
+  sinceMs: number,
+  isWhole: boolean,
+  kind: PreviewProps['kind'],
+) {
   return (
     <>
       <dl class="preview-facts">
@@ -68,7 +76,7 @@ function factsOf({ quotes, value, noValue, limits, terms }: PreviewAnswer, since
             <dt>Value</dt>
             <dd>
               {value === null
-                ? `not known: ${noValue ?? 'the service does not say why'}`
+                ? `${kind === 'place' ? 'not known' : 'none counted'}: ${noValue ?? 'the service does not say why'}`
                 : 'price' in terms
                   ? `${amountText(value)} USD at most`
                   : `about ${amountText(value)} USD`}
@@ -82,21 +90,22 @@ function factsOf({ quotes, value, noValue, limits, terms }: PreviewAnswer, since
 }
 
 /** Said to readers of the screen too, as soon as it changes. */
-function refusalsOf(said: PreviewAnswer) {
+function refusalsOf(said: PreviewAnswer, kind: PreviewProps['kind']) {
+  const [it, sent] = kind === 'place' ? ['this order', 'placed'] : ['this replace', 'sent'];
   const words = refusalWords(said);
   const isQuoted = said.quotes.length > 0 && said.quotes.every(({ ageMs }) => ageMs !== undefined);
   if (words.length === 0)
     return (
       <p class="hint" role="status">
         {isQuoted
-          ? 'Nothing would refuse this order now.'
-          : 'Not checked by the platform, which gave no quote. The service itself would not refuse this order now.'}{' '}
-        It is judged again when it is placed.
+          ? `Nothing would refuse ${it} now.`
+          : `Not checked by the platform, which gave no quote. The service itself would not refuse ${it} now.`}{' '}
+        It is judged again when it is {sent}.
       </p>
     );
   return (
     <div class="fault" role="status">
-      <p>The service would refuse this order now:</p>
+      <p>The service would refuse {it} now:</p>
       <ul>
         {words.map((each) => (
           <li>{each}</li>

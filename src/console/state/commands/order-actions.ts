@@ -4,6 +4,7 @@ import { type NewTerms, replaceBodyOf, type Term, termsOf } from '../../../contr
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { traits } from '../../../domain/streams.ts';
 import type { ConsoleState } from '../console-state.ts';
+import type { Question } from '../order-preview.ts';
 import { isOpen, type ListedOrder } from '../orders/order-row.ts';
 import type { Answer } from '../rest.ts';
 import type { Session } from '../session.ts';
@@ -52,14 +53,20 @@ export class OrderAction {
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
+    return this.keyed.send({ method: 'PATCH', ...this.replacement(wanted) });
+  }
+
+  /** About a replace as it is filled in now. Undefined: nothing is changed yet. */
+  questionOf(wanted: NewTerms): Question | undefined {
+    if (changedTerms(this.seen.order, wanted).length === 0) return undefined;
+    const { path, ...request } = this.replacement(wanted);
+    return { ...request, path: `${path}/preview`, isWhole: true };
+  }
+
+  private replacement(wanted: NewTerms) {
     const { revision, order } = this.seen;
     const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
-    return this.keyed.send({
-      method: 'PATCH',
-      path: orderPath(this.seen),
-      body: replaceBodyOf(this.seen, terms),
-      headers: matching(revision),
-    });
+    return { path: orderPath(this.seen), body: replaceBodyOf(this.seen, terms), headers: matching(revision) };
   }
 
   /**
