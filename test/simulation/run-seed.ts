@@ -156,6 +156,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (platform.venue.name === 'alpaca' && happens(busts, 0.3)) clock.after(busts.next() * plan.faultyMs, bust);
   const others = world.source(29);
   if (platform.venue.name === 'alpaca' && happens(others, 0.3)) platform.limit.begin(others);
+  world.links?.begin(() => faulty, plan.changeEveryMs * 20);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
@@ -212,6 +213,7 @@ async function bePatient(world: SimulatedWorld): Promise<void> {
 function heal(world: SimulatedWorld): void {
   const { platform, database, broker, random, clock } = world;
   platform.heal();
+  world.links?.heal();
   database.faults = noDatabaseFaults;
   database.down = false;
   broker.faults = noBrokerFaults;

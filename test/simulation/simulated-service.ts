@@ -20,25 +20,30 @@ import type { Publisher, StatePublisher } from '../../src/service/log/publisher.
 import { Relay } from '../../src/service/log/relay.ts';
 import { ResultRelay } from '../../src/service/log/result-relay.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
+import { Credentials } from '../../src/service/run/credentials.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
 import { Connectors } from '../../src/service/sources/connectors.ts';
 import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { ResultLog } from '../../src/store/commands/result-log.ts';
+import type { TokenSource } from '../../src/venue/tokens.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { Host } from './host.ts';
 import { CoverageWatch } from './oracles/coverage-watch.ts';
 import type { CrashPoints } from './plan/crash-points.ts';
+import type { LinkedKeys } from './plan/linked-keys.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
-import type { Credentials } from './venues/simulated-venue.ts';
+import type { KnownLogins } from './venues/simulated-venue.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 import type { MemoryPlatform } from './world/memory-platform.ts';
 
 /** Lists of accounts come every 3 to 7 s in a run. */
 export const unfollowedGraceMs = 8_000;
+
+type LinkedLogins = ReturnType<LinkedKeys['of']>;
 
 export interface SimulatedServiceDeps {
   readonly host: Host;
@@ -65,7 +70,9 @@ export interface SimulatedServiceDeps {
   /** The comparison of the database with what this process has seen. */
   readonly noticeCheckpoint: MemoryDatabase['noticeLoss'];
   readonly platform: MemoryPlatform;
-  readonly credentials: Credentials;
+  readonly credentials: KnownLogins;
+  /** Logins that users link and remove. Left out: those of the settings, and no others. */
+  readonly links?: LinkedLogins;
   readonly log: Logger;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
@@ -88,7 +95,7 @@ export class SimulatedService {
   readonly host: Host;
   readonly metrics: Metrics = createMetrics();
   readonly coverage: CoverageWatch;
-  readonly credentials: Credentials;
+  readonly credentials: KnownLogins;
   readonly keeper: LaneKeeper;
   readonly ingest: Ingest;
   readonly connectors: Connectors;
@@ -106,6 +113,7 @@ export class SimulatedService {
   /** To itself it seems that none of its sockets is open. */
   sick = false;
   private readonly supervisor: Supervisor;
+  private logins: Credentials | undefined;
 
   constructor(deps: SimulatedServiceDeps, settings: ServiceSettings) {
     const { host, random, database, log, credentials, platform } = deps;
@@ -182,7 +190,8 @@ export class SimulatedService {
       { holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },
     );
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
-    const sourcesStep = closing('sources', () => this.connectors.end());
+    const sourcesStep =
+      deps.links === undefined ? closing('sources', () => this.connectors.end()) : this.linked(deps, deps.links);
     const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, results];
@@ -316,7 +325,8 @@ export class SimulatedService {
         return connectors.hasListed;
       },
       streams: connectors.streams,
-      tokensFor: (accountId: string) => credentials.logins.get(venue.loginOf(accountId)),
+      tokensFor: (accountId: string) =>
+        deps.links === undefined ? credentials.logins.get(venue.loginOf(accountId)) : connectors.tokensFor(accountId),
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
       standing: (accountId: string) => connectors.standing(accountId),
     };
@@ -354,7 +364,6 @@ export class SimulatedService {
     const { host, random, log, platform, credentials, database } = deps;
     const { clock } = host;
     const { venue, stream } = platform;
-    const http = this.coverage.http(platform.http.client(host));
     const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
     const connectors = new Connectors(
       {
@@ -375,13 +384,31 @@ export class SimulatedService {
         graceMs: unfollowedGraceMs,
         isOurs: (accountId) => this.held.follows(accountId),
         part: () => this.held.part,
+        knowsAll: () => this.logins?.knowsAll ?? true,
       },
     );
-    for (const [name, tokens] of credentials.logins) {
-      const reading = { http, clock, random, tokens, metrics: this.metrics.platform };
-      const reads = venue.orderReads(reading, platform.http.pageSize);
-      connectors.add(name, { venue: venue.venue, reads, tokens, log });
-    }
+    if (deps.links !== undefined) return connectors;
+    for (const [name, tokens] of credentials.logins) connectors.add(name, { ...this.signIn(deps, tokens), log });
     return connectors;
+  }
+
+  private signIn<T extends TokenSource>({ host, random, platform }: SimulatedServiceDeps, tokens: T) {
+    const { venue, http } = platform;
+    const own = this.coverage.http(http.client(host));
+    const reading = { http: own, clock: host.clock, random, tokens, metrics: this.metrics.platform };
+    return { venue: venue.venue, reads: venue.orderReads(reading, http.pageSize), tokens };
+  }
+
+  private linked(deps: SimulatedServiceDeps, { prefix, ...links }: LinkedLogins): Credentials {
+    const { connectors } = this;
+    const signIn = async (name: string) => this.signIn(deps, await links.tokensOf(name));
+    this.logins = new Credentials(
+      {
+        ...{ clock: deps.host.clock, log: deps.log, metrics: this.metrics.platform, list: links },
+        ...{ kinds: [{ prefix, connectors, signIn }], sources: connectors },
+      },
+      { lookEveryMs: 500 },
+    );
+    return this.logins;
   }
 }

@@ -28,6 +28,7 @@ import { CrashPoints } from './plan/crash-points.ts';
 import { type EnemyPlan, misled, noEnemy } from './plan/enemy.ts';
 import { asWished, drawFaultPlan, type FaultPlan } from './plan/fault-plan.ts';
 import { FleetOperator } from './plan/fleet-operator.ts';
+import { LinkedKeys } from './plan/linked-keys.ts';
 import { LonelyLoss } from './plan/lonely-loss.ts';
 import { OperatorActions } from './plan/operator-actions.ts';
 import type { BareViews } from './planted/bare-views.ts';
@@ -83,6 +84,8 @@ export class SimulatedWorld {
   private lonely:
     | { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void }
     | undefined;
+  /** Undefined: the settings have all keys. */
+  readonly links: LinkedKeys | undefined;
   /** Steps of commands that are marked as published. */
   private readonly published = new Set<number>();
   /** What draws the times and kinds of incidents. */
@@ -141,6 +144,8 @@ export class SimulatedWorld {
       this.plan.platform,
     );
     this.platform.http.pageSize = this.plan.pageSize;
+    const keys = this.source(30);
+    this.links = venue.hasKeys && happens(keys, 0.3) ? new LinkedKeys(this, keys) : undefined;
     this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform, database);
     this.journal = new MemoryJournal(new DatabaseOrders(database), (shard) => database.shards.rows[shard]?.epoch);
     this.commandWatch = new CommandWatch(
@@ -385,6 +390,7 @@ export class SimulatedWorld {
         ...{ host, world: this.clock, tokens: this.platform.tokens },
         accountIds: this.platform.accounts.map(({ id }) => id),
       }),
+      ...(this.links !== undefined && { links: this.links.of(host) }),
       log: this.logOf(host.name),
     };
     const service = new SimulatedService({ ...deps, ...this.options.bug?.deps?.(deps, this) }, this.settings);

@@ -2,7 +2,9 @@ import { formatInstant } from '../../../src/domain/instant.ts';
 import type { OrderView } from '../../../src/domain/order.ts';
 import { traits } from '../../../src/domain/streams.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
+import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { ReadProgress } from '../../../src/service/sources/read-progress.ts';
+import { KeySource } from '../../../src/venue/key-source.ts';
 import type { ListRequest, OrderReads, Page } from '../../../src/venue/order-reads.ts';
 import { RequestBudget } from '../../../src/venue/request-budget.ts';
 import type { StreamProtocol } from '../../../src/venue/stream-protocol.ts';
@@ -273,10 +275,33 @@ const requests: readonly PlantedBug[] = [
   },
 ];
 
+type Leaving = { readonly logins: Map<string, unknown> };
+
+/** Mistakes with key pairs that users link and remove while processes run. */
+const keys: readonly PlantedBug[] = [
+  {
+    name: 'a key pair that was linked in place of another is not used',
+    shows: /not healed/,
+    plant: replaced(KeySource, 'isReplaced', async () => false),
+  },
+  {
+    name: 'the sources of a removed key pair go on',
+    shows: /connections are left open|leaves \d+ (timers|calls) behind|not healed/,
+    plant: replaced(Connectors, 'remove', async function (this: Connectors, name: string) {
+      (this as unknown as Leaving).logins.delete(name);
+    }),
+  },
+];
+
 /** Mistakes that one could make at Alpaca, and hardly at the platform of the specification. */
-export const plantedAlpacaBugs: readonly PlantedBug[] = [...lists, ...frames, ...writes, ...replaces, ...requests].map(
-  (bug) => ({
-    ...bug,
-    venue: 'alpaca',
-  }),
-);
+export const plantedAlpacaBugs: readonly PlantedBug[] = [
+  ...lists,
+  ...frames,
+  ...writes,
+  ...replaces,
+  ...requests,
+  ...keys,
+].map((bug) => ({
+  ...bug,
+  venue: 'alpaca',
+}));

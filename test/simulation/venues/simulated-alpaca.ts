@@ -29,6 +29,7 @@ export const simulatedAlpaca: SimulatedVenue = {
   },
   knowsSymbols: true,
   hasPredictions: false,
+  hasKeys: true,
   listsAccounts: false,
   formerAccount: 'acct-former',
   stream: alpacaStream,

@@ -137,6 +137,7 @@ export const simulatedPlatform: SimulatedVenue = {
   changed: () => undefined,
   knowsSymbols: false,
   hasPredictions: true,
+  hasKeys: false,
   listsAccounts: true,
   formerAccount: undefined,
   stream,

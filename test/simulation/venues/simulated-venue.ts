@@ -118,7 +118,7 @@ export interface SimulatedEntry {
 }
 
 /** One process's credentials. */
-export interface Credentials {
+export interface KnownLogins {
   /** By the login's name. */
   readonly logins: ReadonlyMap<string, TokenSource>;
   /** As they are ahead of expiry. */
@@ -141,6 +141,8 @@ export interface SimulatedVenue {
   /** It takes only symbols that its market trades. */
   readonly knowsSymbols: boolean;
   readonly hasPredictions: boolean;
+  /** An account has a key pair, which a user may link, or remove, while processes run. */
+  readonly hasKeys: boolean;
   /** A login has a list of accounts, which may leave one out. */
   readonly listsAccounts: boolean;
   /** An account of a key pair of before: the database knows it, and no login lists it. */
@@ -160,7 +162,7 @@ export interface SimulatedVenue {
     readonly world: Clock;
     readonly tokens: MemoryTokens;
     readonly accountIds: readonly string[];
-  }): Credentials;
+  }): KnownLogins;
   /** The login that lists the account. */
   loginOf(accountId: string): string;
   /** `pageRows`: of a page at most. */

@@ -47,6 +47,11 @@ export class RequestLimit {
     return key === undefined || !Number.isFinite(this.perMinute) ? work() : this.learning(host, key, work);
   }
 
+  /** The process begins with the key anew, and knows nothing of it. */
+  forget(host: Host, key: string): void {
+    this.noneUntilMs.delete(`${host.name} ${key}`);
+  }
+
   private async learning(host: Host, key: string, work: () => Promise<HttpResult>): Promise<HttpResult> {
     const result = await work();
     this.learn(`${host.name} ${key}`, result);
