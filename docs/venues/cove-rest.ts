@@ -4,16 +4,15 @@ import { type CommandRequest, isOfSecurities } from '../../src/domain/command.ts
 import { orderWord } from '../../src/domain/order.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
-import type { HttpResult } from '../../src/venue/http.ts';
-import { evidenceOf, judgeAnswer } from '../../src/venue/judge-write.ts';
+import { evidenceOf } from '../../src/venue/judge-write.ts';
 import { KeySource } from '../../src/venue/key-source.ts';
 import { addressFault, queryText } from '../../src/venue/order-address.ts';
 import type { GetResult, ListRequest, OrderReads } from '../../src/venue/order-reads.ts';
 import { answeredError, reasonOf } from '../../src/venue/platform-error.ts';
 import { listFault, readListPages } from '../../src/venue/read-list-pages.ts';
 import { type Dialect, type ReadDeps, readOrderAt, readVenue } from '../../src/venue/read-venue.ts';
-import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../../src/venue/write-result.ts';
-import { type WriteDeps, writeVenue } from '../../src/venue/write-venue.ts';
+import { notSent, type WriteAnswer } from '../../src/venue/write-result.ts';
+import { orderWrites } from '../../src/venue/write-venue.ts';
 
 /** The credential is `<key>:<secret>`, and a key has no colon. */
 export function signatureOf(credential: Secret, text: string, atMs: number) {
@@ -104,11 +103,10 @@ function prepare(request: CommandRequest, attemptId: string) {
 const dirs: ReadonlyMap<string, string> = new Map(Object.entries({ buy: 'B', sell: 'S' }));
 const kinds: ReadonlyMap<string, string> = new Map(Object.entries({ limit: 'LMT', market: 'MKT' }));
 
-/** What one answer proves. Pure. */
-export function judgeCoveWrite(request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult {
-  const prepared = prepare(request, attemptId);
-  if ('kind' in prepared) return prepared;
-  return judgeAnswer(observed, {
+export const { judge: judgeCoveWrite, write: writeCoveOrder } = orderWrites({
+  sign: dialect.sign,
+  prepare,
+  judge: (request, attemptId) => ({
     success: ({ body }) => accepted(body, request, attemptId),
     reason: ({ status, body }) => reasonOf({ status, message: refusal.safeParse(body).data?.why ?? 'no reason' }),
     // Its documents: 422 refuses, and 429 with this word did nothing.
@@ -117,8 +115,8 @@ export function judgeCoveWrite(request: CommandRequest, attemptId: string, obser
       if (status === 422 && why !== undefined) return { kind: 'refused', reason };
       return status === 429 && why === 'BUSY' ? { kind: 'not_sent', reason, mayRepeat: true } : undefined;
     },
-  });
-}
+  }),
+});
 
 const orderShape = z.looseObject({ no: z.number(), ref: z.string() });
 
@@ -129,24 +127,4 @@ function accepted(body: unknown, request: CommandRequest, attemptId: string): Wr
   const isOurs = request.kind === 'place' ? order.ref === attemptId : String(order.no) === request.orderId;
   if (!isOurs) return 'the answer is about another order';
   return { kind: 'accepted', answer: evidenceOf(order, ['no', 'ref', 'state', 'done']), order };
-}
-
-/** A command's one write. */
-export async function writeCoveOrder(
-  deps: WriteDeps,
-  { url }: { readonly url: string },
-  request: CommandRequest,
-  attemptId: string,
-  options: WriteOptions,
-): Promise<WriteResult> {
-  const prepared = prepare(request, attemptId);
-  if ('kind' in prepared) return prepared;
-  const { path, ...call } = prepared;
-  const judge = (observed: HttpResult) => judgeCoveWrite(request, attemptId, observed);
-  return writeVenue(
-    deps,
-    dialect.sign,
-    { ...call, operation: `${request.kind}_order`, url: `${url}${path}`, judge },
-    options,
-  );
 }

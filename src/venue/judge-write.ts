@@ -11,7 +11,7 @@ export interface WholeAnswer extends Extract<HttpResult, { kind: 'answered' }> {
 }
 
 /** How a venue reads the answers to one of its writes. */
-interface WriteJudge {
+export interface WriteJudge {
   /** The content of a success about our order; else why it proves nothing. */
   readonly success: (answer: WholeAnswer) => WriteAnswer | string;
   /** Why it was not carried out, in the venue's words. */

@@ -1,6 +1,8 @@
+import type { CommandRequest } from '../domain/command.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { codeClassOf, type HttpResult } from './http.ts';
+import { judgeAnswer, type WriteJudge } from './judge-write.ts';
 import { reasonOf } from './platform-error.ts';
 import type { Dialect } from './read-venue.ts';
 import type { Purpose } from './request-budget.ts';
@@ -21,6 +23,41 @@ interface VenueWrite extends Omit<WriteRequest, 'headers'> {
   /** Left out: a place. */
   readonly purpose?: Purpose;
   readonly judge: (observed: HttpResult) => WriteResult;
+}
+
+/** A venue's writes, one for each command. Pure. */
+interface WriteTable {
+  readonly sign: Dialect['sign'];
+  /** The command's write; or why there is none. */
+  prepare(
+    request: CommandRequest,
+    attemptId: string,
+  ): (Pick<WriteRequest, 'method' | 'body'> & { readonly path: string }) | WriteResult;
+  judge(request: CommandRequest, attemptId: string): WriteJudge;
+}
+
+/** Sends a command's write to the base of an address, and judges what was observed of it. */
+export function orderWrites({ sign, prepare, judge: judgeOf }: WriteTable) {
+  const judge = (request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult => {
+    const prepared = prepare(request, attemptId);
+    return 'kind' in prepared ? prepared : judgeAnswer(observed, judgeOf(request, attemptId));
+  };
+  const write = async (
+    deps: WriteDeps,
+    { url }: { readonly url: string },
+    request: CommandRequest,
+    attemptId: string,
+    options: WriteOptions,
+  ): Promise<WriteResult> => {
+    const prepared = prepare(request, attemptId);
+    if ('kind' in prepared) return prepared;
+    const { path, ...call } = prepared;
+    const { kind } = request;
+    const about = { operation: `${kind}_order`, purpose: kind === 'cancel' ? 'cancel' : 'place' } as const;
+    const judged = (observed: HttpResult) => judge(request, attemptId, observed);
+    return writeVenue(deps, sign, { ...call, ...about, url: `${url}${path}`, judge: judged }, options);
+  };
+  return { judge, write };
 }
 
 /**

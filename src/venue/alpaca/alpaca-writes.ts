@@ -9,21 +9,13 @@ import {
 } from '../../domain/command.ts';
 import { orderWord } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
-import type { HttpResult } from '../http.ts';
-import { evidenceOf, judgeAnswer, type WholeAnswer } from '../judge-write.ts';
+import { evidenceOf, type WholeAnswer } from '../judge-write.ts';
 import { addressFault } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
-import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
-import { type WriteDeps, writeVenue } from '../write-venue.ts';
+import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
+import { orderWrites } from '../write-venue.ts';
 import { withoutMessage } from './alpaca-reads.ts';
 import { signRequest } from './key-source.ts';
-
-/** A write before its host and its keys. */
-interface PreparedWrite {
-  readonly method: 'POST' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly body?: string;
-}
 
 const ordersPath = '/v2/orders';
 
@@ -64,19 +56,21 @@ const intents: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The command's one write, or why there is none. */
-export function prepareAlpacaWrite(request: CommandRequest, attemptId: string): PreparedWrite | WriteResult {
+export function prepareAlpacaWrite(request: CommandRequest, attemptId: string) {
   if (request.stream !== 'alpaca' && request.stream !== 'alpaca_paper')
     return notSent('INVALID_REQUEST', `Alpaca has no stream ${request.stream}`);
   if (request.kind === 'place') {
     const body = orderBody.safeParse(bodyOf(request.terms, attemptId));
-    return body.success ? { method: 'POST', path: ordersPath, body: JSON.stringify(body.data) } : invalid(body.error);
+    return body.success
+      ? { method: 'POST' as const, path: ordersPath, body: JSON.stringify(body.data) }
+      : invalid(body.error);
   }
   const fault = addressFault(request.orderId);
   if (fault !== undefined) return notSent(fault.code, fault.message);
   const path = `${ordersPath}/${encodeURIComponent(request.orderId)}`;
-  if (request.kind === 'cancel') return { method: 'DELETE', path };
+  if (request.kind === 'cancel') return { method: 'DELETE' as const, path };
   const body = replaceBody.safeParse(replacementOf(request.terms, attemptId));
-  return body.success ? { method: 'PATCH', path, body: JSON.stringify(body.data) } : invalid(body.error);
+  return body.success ? { method: 'PATCH' as const, path, body: JSON.stringify(body.data) } : invalid(body.error);
 }
 
 function invalid(error: z.ZodError): WriteResult {
@@ -132,41 +126,19 @@ function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<st
   };
 }
 
-/** A command's one write, with the attempt's id as our reference. */
-export async function writeAlpacaOrder(
-  deps: WriteDeps,
-  { url }: { readonly url: string },
-  request: CommandRequest,
-  attemptId: string,
-  options: WriteOptions,
-): Promise<WriteResult> {
-  const prepared = prepareAlpacaWrite(request, attemptId);
-  if ('kind' in prepared) return prepared;
-  const { path, ...call } = prepared;
-  const judge = (observed: HttpResult) => judgeAlpacaWrite(request, attemptId, observed);
-  const write = {
-    ...call,
-    operation: `${request.kind}_order`,
-    purpose: request.kind === 'cancel' ? ('cancel' as const) : ('place' as const),
-    url: `${url}${path}`,
-    judge,
-  };
-  return writeVenue(deps, signRequest, write, options);
-}
-
-/** The result of a command's write. Pure. */
-export function judgeAlpacaWrite(request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult {
-  const prepared = prepareAlpacaWrite(request, attemptId);
-  if ('kind' in prepared) return prepared;
-  return judgeAnswer(observed, {
+/** The reference is the attempt's id. */
+export const { judge: judgeAlpacaWrite, write: writeAlpacaOrder } = orderWrites({
+  sign: signRequest,
+  prepare: prepareAlpacaWrite,
+  judge: (request, attemptId) => ({
     success: makesOrder(request) ? ({ body }) => made(body, request, attemptId) : asked,
     reason: ({ status, body }) => {
       const { code, message = withoutMessage(status) } = errorBody.safeParse(body).data ?? {};
       return reasonOf({ status, message, ...(code !== undefined && { code }) });
     },
     documented: (answer, reason) => (isRefusal(request, answer) ? { kind: 'refused', reason } : undefined),
-  });
-}
+  }),
+});
 
 const evidence = [
   ...['id', 'client_order_id', 'status', 'symbol', 'side', 'type', 'qty', 'filled_qty', 'limit_price', 'stop_price'],
