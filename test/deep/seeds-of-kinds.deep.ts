@@ -15,6 +15,8 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ["the platform's clock is set back", { setback: true }, 80],
   ['the stored states of some orders are lost', { damaging: true }, 80],
   ['the database loses its last commits', { losing: true }, 120],
+  ['Alpaca is followed beside, and is away for long', { beside: true }, 60],
+  ['the platform is followed beside Alpaca, and is away for long', { venue: 'alpaca', beside: true }, 60],
   ['shards change hands all the time', { moving: true }, 26],
   ['the venue is Alpaca', { venue: 'alpaca' }, 500],
   ['the venue is Alpaca, and callers cancel everything', { venue: 'alpaca', sweeping: true }, 60],

@@ -156,6 +156,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (platform.venue.name === 'alpaca' && happens(busts, 0.3)) clock.after(busts.next() * plan.faultyMs, bust);
   const others = world.source(29);
   if (platform.venue.name === 'alpaca' && happens(others, 0.3)) platform.limit.begin(others);
+  world.beside?.begin(() => faulty);
   world.links?.begin(() => faulty, plan.changeEveryMs * 20);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, action);
@@ -213,6 +214,7 @@ async function bePatient(world: SimulatedWorld): Promise<void> {
 function heal(world: SimulatedWorld): void {
   const { platform, database, broker, random, clock } = world;
   platform.heal();
+  world.beside?.heal();
   world.links?.heal();
   database.faults = noDatabaseFaults;
   database.down = false;
@@ -241,6 +243,10 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
     }
     const others = [...checkCounts(world), ...unresolved(world), ...world.forgottenHalts()];
     const agreed = others.length === 0 && agrees(world);
+    if (agreed && world.beside?.isAway === true) {
+      world.beside.comeBack();
+      continue;
+    }
     if (platform.lostOrders().length > 0 && agreed) {
       platform.restoreCertainty();
       continue;
@@ -254,7 +260,7 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
 
 /** Every process stops cleanly: nothing of it is left, and what it committed is published. */
 async function end(world: SimulatedWorld): Promise<string[]> {
-  const { clock, services, platform } = world;
+  const { clock, services } = world;
   world.end();
   for (const service of services) service.stop();
   await clock.advanceUntil(() => services.every(({ exitCode }) => exitCode !== undefined), 30_000);
@@ -267,7 +273,9 @@ async function end(world: SimulatedWorld): Promise<string[]> {
       if (host.waiting > 0) about.push(`${host.name} leaves ${host.waiting} calls behind`);
       return about;
     }),
-    ...(platform.stream.connections > 0 ? [`${platform.stream.connections} connections are left open`] : []),
+    ...world.platforms.flatMap(({ stream: { connections } }) =>
+      connections > 0 ? [`${connections} connections are left open`] : [],
+    ),
     ...world.callers.unanswered(),
     ...world.watch.missing().map((row) => `stopped cleanly without publishing ${row}`),
     ...(await checkFrames(world)),

@@ -26,6 +26,7 @@ const { values } = parseArgs({
     damaging: { type: 'boolean' },
     reusing: { type: 'boolean' },
     contesting: { type: 'boolean' },
+    beside: { type: 'boolean' },
     /** `alpaca`; left out: the platform of the specification. */
     venue: { type: 'string' },
     /** Part of the name of a planted bug. */
@@ -67,6 +68,7 @@ function wishes(): CommandWishes {
     ...(values.damaging === true && { damaging: true }),
     ...(values.reusing === true && { reusing: true }),
     ...(values.contesting === true && { contesting: true }),
+    ...(values.beside === true && { beside: true }),
     ...(values.venue === 'alpaca' && { venue: 'alpaca' }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };

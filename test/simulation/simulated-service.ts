@@ -1,3 +1,4 @@
+import { streams } from '../../src/domain/order.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
@@ -23,8 +24,9 @@ import { Ingest } from '../../src/service/orders/ingest.ts';
 import { Credentials } from '../../src/service/run/credentials.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
-import { Connectors } from '../../src/service/sources/connectors.ts';
+import { Connectors, type ConnectorsOptions } from '../../src/service/sources/connectors.ts';
 import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
+import { VenueSources } from '../../src/service/sources/venue-sources.ts';
 import type { CommandJournal } from '../../src/store/commands/command-journal.ts';
 import type { ResultLog } from '../../src/store/commands/result-log.ts';
 import type { TokenSource } from '../../src/venue/tokens.ts';
@@ -36,12 +38,24 @@ import type { CrashPoints } from './plan/crash-points.ts';
 import type { LinkedKeys } from './plan/linked-keys.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
-import type { KnownLogins } from './venues/simulated-venue.ts';
+import type { KnownLogins, SimulatedVenue } from './venues/simulated-venue.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 import type { MemoryPlatform } from './world/memory-platform.ts';
 
 /** Lists of accounts come every 3 to 7 s in a run. */
 export const unfollowedGraceMs = 8_000;
+
+interface ReachedVenue {
+  readonly platform: MemoryPlatform;
+  readonly credentials: KnownLogins;
+}
+
+interface ReachedBy extends ReachedVenue {
+  readonly coverage: CoverageWatch;
+  readonly sink: ObservationSink;
+  readonly metrics: Metrics;
+  readonly at?: Pick<ConnectorsOptions, 'streamUrls' | 'ofVenue'>;
+}
 
 type LinkedLogins = ReturnType<LinkedKeys['of']>;
 
@@ -71,8 +85,10 @@ export interface SimulatedServiceDeps {
   readonly noticeCheckpoint: MemoryDatabase['noticeLoss'];
   readonly platform: MemoryPlatform;
   readonly credentials: KnownLogins;
+  /** A venue that is followed beside the first one. */
+  readonly beside?: ReachedVenue;
   /** Logins that users link and remove. Left out: those of the settings, and no others. */
-  readonly links?: LinkedLogins;
+  readonly links?: LinkedLogins | undefined;
   readonly log: Logger;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
@@ -95,10 +111,13 @@ export class SimulatedService {
   readonly host: Host;
   readonly metrics: Metrics = createMetrics();
   readonly coverage: CoverageWatch;
+  private readonly coverageBeside: CoverageWatch | undefined;
   readonly credentials: KnownLogins;
   readonly keeper: LaneKeeper;
   readonly ingest: Ingest;
   readonly connectors: Connectors;
+  /** With those of the venue beside. */
+  readonly sources: Connectors | VenueSources;
   readonly relay: Relay;
   readonly lease: Lease;
   readonly commands: CommandService;
@@ -114,16 +133,19 @@ export class SimulatedService {
   sick = false;
   private readonly supervisor: Supervisor;
   private logins: Credentials | undefined;
+  private readonly deps: SimulatedServiceDeps;
 
   constructor(deps: SimulatedServiceDeps, settings: ServiceSettings) {
     const { host, random, database, log, credentials, platform } = deps;
     const { clock } = host;
     const { metrics } = this;
     const shared = { clock, random, log };
+    this.deps = deps;
     this.host = host;
     this.credentials = credentials;
     this.lease = new Lease(clock, settings.lease.actMs, (act) => checkpoint.hurry(act));
     this.coverage = new CoverageWatch(clock, platform.venue.reads);
+    this.coverageBeside = deps.beside && new CoverageWatch(clock, deps.beside.platform.venue.reads);
     const lossCheck = new LossCheck({
       lease: this.lease,
       look: async ({ lane, epoch }) => deps.noticePublished(lane, await deps.checkpoints(), epoch),
@@ -165,7 +187,10 @@ export class SimulatedService {
       },
       settings.ingest,
     );
-    this.connectors = this.sources(deps, settings);
+    const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
+    const into = { coverage: this.coverage, sink: deps.intoGuard?.(guarded) ?? guarded, metrics };
+    this.connectors = this.connectorsTo(deps, settings, { ...deps, ...into });
+    this.sources = this.withBeside(deps, settings);
     const results = new ResultRelay({
       ...shared,
       logger: log,
@@ -177,7 +202,7 @@ export class SimulatedService {
       metrics: metrics.relay,
     });
     this.commands = this.commandService(deps, settings, results);
-    const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay };
+    const way = { sources: this.sources, ingest: this.ingest, relay: this.relay };
     this.shards = this.shardKeeper(deps, settings, lossCheck);
     const parts = { ...way, shards: this.shards, results };
     const work = new LaneParts({ ...parts, lossCheck, checkpoint, checkSchema: async () => this.termBegins() });
@@ -191,7 +216,7 @@ export class SimulatedService {
     );
     const ingestStep = closing('ingest', (signal) => this.ingest.drain(signal));
     const sourcesStep =
-      deps.links === undefined ? closing('sources', () => this.connectors.end()) : this.linked(deps, deps.links);
+      deps.links === undefined ? closing('sources', () => this.sources.end()) : this.linked(deps, deps.links);
     const fleetStep = closing('fleet', (signal) => this.shards.retire(signal));
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, results];
@@ -234,11 +259,9 @@ export class SimulatedService {
       nowMs,
       lane: { held: this.keeper.state === 'held', mayAct: this.lease.mayAct(), holder: this.host.name, sinceMs: nowMs },
       fleet: directory.standing(nowMs),
-      unfollowed: this.connectors.unfollowed,
-      unlisted: this.connectors.unlisted,
-      accounts: this.connectors
-        .status()
-        .flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
+      unfollowed: this.sources.unfollowed,
+      unlisted: this.sources.unlisted,
+      accounts: this.sources.status().flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
       heartbeatMs: nowMs,
       ...{
         notStored: nothing,
@@ -253,12 +276,22 @@ export class SimulatedService {
   }
 
   private sockets() {
-    return this.sick ? [{ connected: false, accounts: 1 }] : this.connectors.connections();
+    return this.sick ? [{ connected: false, accounts: 1 }] : this.sources.connections();
   }
 
   private termBegins(): void {
     this.terms += 1;
     this.coverage.forget();
+    this.coverageBeside?.forget();
+  }
+
+  coverageOf({ name }: SimulatedVenue): CoverageWatch | undefined {
+    return name === this.deps.platform.venue.name ? this.coverage : this.coverageBeside;
+  }
+
+  /** What it claimed of its accounts, and was not so. */
+  get uncovered(): readonly string[] {
+    return [...this.coverage.breaches, ...(this.coverageBeside?.breaches ?? [])];
   }
 
   follows(commandId: string): boolean {
@@ -278,7 +311,7 @@ export class SimulatedService {
     const fitness = new OwnFitness(
       {
         ...{ clock, log, metrics: this.metrics },
-        sources: { connections: () => this.sockets(), openIdle: () => this.connectors.openIdle() },
+        sources: { connections: () => this.sockets(), openIdle: () => this.sources.openIdle() },
       },
       settings.fitness,
     );
@@ -289,7 +322,7 @@ export class SimulatedService {
           log,
           lease: this.lease,
           held: this.held,
-          sources: this.connectors,
+          sources: this.sources,
           ingest: this.ingest,
           commands: this.commands,
         },
@@ -302,8 +335,8 @@ export class SimulatedService {
         changeLane: () => this.keeper.change(),
         fitness,
         report: () => ({
-          follows: this.connectors.connections().some(({ accounts }) => accounts > 0),
-          unfollowed: this.connectors.unfollowed.length,
+          follows: this.sources.connections().some(({ accounts }) => accounts > 0),
+          unfollowed: this.sources.unfollowed.length,
           unusableLogins: 0,
           works: fitness.works,
         }),
@@ -360,24 +393,40 @@ export class SimulatedService {
     if (loss !== undefined) this.keeper.reportLoss(loss);
   }
 
-  private sources(deps: SimulatedServiceDeps, settings: ServiceSettings): Connectors {
-    const { host, random, log, platform, credentials, database } = deps;
+  private withBeside(deps: SimulatedServiceDeps, settings: ServiceSettings): Connectors | VenueSources {
+    const { beside } = deps;
+    if (beside === undefined || this.coverageBeside === undefined) return this.connectors;
+    const into = {
+      coverage: this.coverageBeside,
+      sink: this.held.guard(this.coverageBeside.sink(this.ingest)),
+      metrics: createMetrics(),
+    };
+    const other = this.connectorsTo({ ...deps, links: undefined }, settings, { ...beside, ...into });
+    const followed = [...this.connectors.streams, ...other.streams];
+    const left = this.connectorsTo({ ...deps, links: undefined }, settings, {
+      ...{ ...beside, ...into, credentials: { ...beside.credentials, logins: new Map() } },
+      at: { streamUrls: {}, ofVenue: streams.filter((stream) => !followed.includes(stream)) },
+    });
+    return new VenueSources([this.connectors, other], left);
+  }
+
+  private connectorsTo(
+    { host, random, log, database, links }: SimulatedServiceDeps,
+    settings: ServiceSettings,
+    reached: ReachedBy,
+  ): Connectors {
+    const { platform, credentials, sink, metrics, at } = reached;
     const { clock } = host;
-    const { venue, stream } = platform;
-    const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
     const connectors = new Connectors(
       {
-        clock,
-        random,
-        log,
+        ...{ clock, random, log, sink },
         registry: database.accounts(this.lease),
-        openSocket: stream.socketFactory(host),
-        sink: deps.intoGuard?.(guarded) ?? guarded,
-        metrics: this.metrics.source,
+        openSocket: platform.stream.socketFactory(host),
+        metrics: metrics.source,
         budget: new ByteBudget({ maxBytes: 64_000_000 }),
       },
       {
-        streamUrls: venue.streamUrls,
+        streamUrls: platform.venue.streamUrls,
         timings: settings.timings,
         everyMs: settings.accountsEveryMs,
         compareEveryMs: 500,
@@ -385,27 +434,35 @@ export class SimulatedService {
         isOurs: (accountId) => this.held.follows(accountId),
         part: () => this.held.part,
         knowsAll: () => this.logins?.knowsAll ?? true,
+        ...at,
       },
     );
-    if (deps.links !== undefined) return connectors;
-    for (const [name, tokens] of credentials.logins) connectors.add(name, { ...this.signIn(deps, tokens), log });
+    if (links !== undefined) return connectors;
+    for (const [name, tokens] of credentials.logins)
+      connectors.add(name, { ...this.signIn({ host, random }, reached, tokens), log });
     return connectors;
   }
 
-  private signIn<T extends TokenSource>({ host, random, platform }: SimulatedServiceDeps, tokens: T) {
+  private signIn<T extends TokenSource>(
+    { host, random }: Pick<SimulatedServiceDeps, 'host' | 'random'>,
+    { platform, coverage, metrics }: Pick<ReachedBy, 'platform' | 'coverage' | 'metrics'>,
+    tokens: T,
+  ) {
     const { venue, http } = platform;
-    const own = this.coverage.http(http.client(host));
-    const reading = { http: own, clock: host.clock, random, tokens, metrics: this.metrics.platform };
+    const own = coverage.http(http.client(host));
+    const reading = { http: own, clock: host.clock, random, tokens, metrics: metrics.platform };
     return { venue: venue.venue, reads: venue.orderReads(reading, http.pageSize), tokens };
   }
 
   private linked(deps: SimulatedServiceDeps, { prefix, ...links }: LinkedLogins): Credentials {
-    const { connectors } = this;
-    const signIn = async (name: string) => this.signIn(deps, await links.tokensOf(name));
+    const { connectors, coverage, metrics, sources } = this;
+    const { platform } = deps;
+    const signIn = async (name: string) =>
+      this.signIn(deps, { platform, coverage, metrics }, await links.tokensOf(name));
     this.logins = new Credentials(
       {
-        ...{ clock: deps.host.clock, log: deps.log, metrics: this.metrics.platform, list: links },
-        ...{ kinds: [{ prefix, connectors, signIn }], sources: connectors },
+        ...{ clock: deps.host.clock, log: deps.log, metrics: metrics.platform, list: links },
+        ...{ kinds: [{ prefix, connectors, signIn }], sources },
       },
       { lookEveryMs: 500 },
     );

@@ -31,6 +31,7 @@ import { FleetOperator } from './plan/fleet-operator.ts';
 import { LinkedKeys } from './plan/linked-keys.ts';
 import { LonelyLoss } from './plan/lonely-loss.ts';
 import { OperatorActions } from './plan/operator-actions.ts';
+import { VenueBeside } from './plan/venue-beside.ts';
 import type { BareViews } from './planted/bare-views.ts';
 import type { PlantedBug } from './planted/planted-bug.ts';
 import { drawSettings, type ServiceSettings, unhurried } from './service-settings.ts';
@@ -39,6 +40,7 @@ import { drawSurprises } from './surprises.ts';
 import { Trace } from './trace.ts';
 import { simulatedAlpaca } from './venues/simulated-alpaca.ts';
 import { simulatedPlatform } from './venues/simulated-platform.ts';
+import type { KnownLogins } from './venues/simulated-venue.ts';
 import { MemoryBroker } from './world/memory-broker.ts';
 import { MemoryDatabase } from './world/memory-database.ts';
 import { MemoryPlatform } from './world/memory-platform.ts';
@@ -84,6 +86,7 @@ export class SimulatedWorld {
   private lonely:
     | { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void }
     | undefined;
+  readonly beside: VenueBeside | undefined;
   /** Undefined: the settings have all keys. */
   readonly links: LinkedKeys | undefined;
   /** Steps of commands that are marked as published. */
@@ -146,7 +149,20 @@ export class SimulatedWorld {
     this.platform.http.pageSize = this.plan.pageSize;
     const keys = this.source(30);
     this.links = venue.hasKeys && happens(keys, 0.3) ? new LinkedKeys(this, keys) : undefined;
-    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), this.platform, database);
+    if (wishes.beside === true) {
+      const other = venue === simulatedAlpaca ? simulatedPlatform : simulatedAlpaca;
+      const [random, entryRandom, bareRandom, lossRandom, surpriseRandom, legsRandom] = [40, 41, 42, 43, 44, 45].map(
+        (part) => this.source(part),
+      ) as [Random, Random, Random, Random, Random, Random];
+      const drawn = { random, entryRandom, bareRandom, lossRandom, surpriseRandom, legsRandom };
+      this.beside = new VenueBeside(this, { ...drawn, trace, points, venue: other });
+    }
+    const { platforms } = this;
+    const platform = {
+      takesBack: (orderId: string) => platforms.some((each) => each.takesBack(orderId)),
+      reused: this.platform.reused,
+    };
+    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId), platform, database);
     this.journal = new MemoryJournal(new DatabaseOrders(database), (shard) => database.shards.rows[shard]?.epoch);
     this.commandWatch = new CommandWatch(
       {
@@ -180,6 +196,10 @@ export class SimulatedWorld {
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
     this.trace.add('world', 'seed', String(seed));
     this.observe();
+  }
+
+  get platforms(): readonly MemoryPlatform[] {
+    return [this.platform, ...(this.beside === undefined ? [] : [this.beside.platform])];
   }
 
   get processes(): number {
@@ -386,9 +406,9 @@ export class SimulatedWorld {
         host.answer(this.database.noticeLoss(...seen)),
       noticeCheckpoint: (...seen: Parameters<MemoryDatabase['noticeLoss']>) =>
         host.answer(this.database.noticeLoss(...seen)),
-      credentials: this.platform.venue.credentials({
-        ...{ host, world: this.clock, tokens: this.platform.tokens },
-        accountIds: this.platform.accounts.map(({ id }) => id),
+      credentials: this.loginsOf(this.platform, host),
+      ...(this.beside !== undefined && {
+        beside: { platform: this.beside.platform, credentials: this.loginsOf(this.beside.platform, host) },
       }),
       ...(this.links !== undefined && { links: this.links.of(host) }),
       log: this.logOf(host.name),
@@ -397,6 +417,10 @@ export class SimulatedWorld {
     this.slots[slot] = service;
     this.trace.add(host.name, 'starts');
     service.start();
+  }
+
+  private loginsOf({ venue, tokens, accounts }: MemoryPlatform, host: Host): KnownLogins {
+    return venue.credentials({ host, world: this.clock, tokens, accountIds: accounts.map(({ id }) => id) });
   }
 
   /** Only where halts may be lost: what is checkpointed is written to Kafka, too. */
@@ -449,7 +473,7 @@ export class SimulatedWorld {
   /** The process has ended, by whatever way. */
   leave(slot: number): void {
     const service = this.slots[slot];
-    if (service !== undefined) this.pastBreaches.push(...service.coverage.breaches);
+    if (service !== undefined) this.pastBreaches.push(...service.uncovered);
     this.slots[slot] = undefined;
   }
 
@@ -466,7 +490,7 @@ export class SimulatedWorld {
       ...this.results.breaches,
       ...this.platform.limit.breaches,
       ...this.checkpointed.breaches,
-      ...this.services.flatMap(({ coverage }) => coverage.breaches),
+      ...this.services.flatMap(({ uncovered }) => uncovered),
     ];
   }
 
@@ -514,10 +538,13 @@ export class SimulatedWorld {
       else if (topic !== 'checkpoint') watch.appended(topic, row, from);
     };
     broker.onSend = (from) => this.mustHold(from);
-    platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
-    platform.stream.onSent = (socket, name, text) => this.serviceOf(socket)?.coverage.sent(socket, name, text);
-    platform.stream.onSpoiled = (socket, name, text) => this.serviceOf(socket)?.coverage.inFlight.excuse(name, text);
-    platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
+    for (const { stream, venue } of this.platforms) {
+      const coverageOf = (socket: MemorySocket) => this.serviceOf(socket)?.coverageOf(venue);
+      stream.onAcknowledged = (socket, name) => coverageOf(socket)?.acknowledged(socket, name);
+      stream.onSent = (socket, name, text) => coverageOf(socket)?.sent(socket, name, text);
+      stream.onSpoiled = (socket, name, text) => coverageOf(socket)?.inFlight.excuse(name, text);
+      stream.onLeft = (socket) => coverageOf(socket)?.left(socket);
+    }
   }
 
   /**

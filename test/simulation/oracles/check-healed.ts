@@ -38,7 +38,13 @@ function* hops(world: SimulatedWorld): Generator<string[]> {
   yield unproven(world);
 }
 
-function notLive({ services, platform, database }: SimulatedWorld): string[] {
+/** The venues that are there. */
+function venuesOf({ platform, beside }: SimulatedWorld): readonly MemoryPlatform[] {
+  return [platform, ...(beside === undefined || beside.isAway ? [] : [beside.platform])];
+}
+
+function notLive(world: SimulatedWorld): string[] {
+  const { services, database } = world;
   const unassigned = database.shards.rows.filter(
     ({ shard, lane }) => services.filter(({ lease, held }) => lease.lane === lane && held.has(shard)).length !== 1,
   );
@@ -52,29 +58,39 @@ function notLive({ services, platform, database }: SimulatedWorld): string[] {
       .filter(({ sick, held }) => sick && held.size > 0)
       .map(({ host, held }) => `${host.name} still holds the shards ${held.shards}, and is unhealthy`),
     ...drained.map(({ shard, lane }) => `shard ${shard} is still held by lane ${lane}, whose process is drained`),
-    ...platform.accounts.flatMap(({ id, predictions }) => {
-      const followers = services.filter(({ held }) => held.follows(id));
-      if (followers.length !== 1) return [`${id} is followed by ${followers.length} processes`];
-      return followers.flatMap(({ connectors }) =>
-        connectors.status().flatMap(({ stream, accounts, credential }) => {
-          if (credential !== platform.venue.loginOf(id)) return [];
-          const state = accounts.find(({ accountId }) => accountId === id)?.state;
-          const wanted = stream === 'prediction' && !predictions ? 'not_enrolled' : 'live';
-          return state === wanted ? [] : [`${stream}:${id} is ${state ?? 'not followed'}, not ${wanted}`];
-        }),
-      );
-    }),
+    ...venuesOf(world).flatMap((platform) => notFollowed(services, platform)),
   ];
 }
 
-/** An order that the platform does not show, or has forgotten, no read can bring back. */
-function stillLost({ database, platform }: SimulatedWorld): string[] {
-  const shown = [...platform.exchange.orders.values()].filter(({ certainty }) => certainty !== 'unknown_store_lost');
-  const keys = shown.map((order) => platform.keyOf(order));
-  return keys.filter((key) => database.damaged.has(key)).map((key) => `the state of ${key} is still lost`);
+function notFollowed(services: SimulatedWorld['services'], { accounts, venue }: MemoryPlatform): string[] {
+  return accounts.flatMap(({ id, predictions }) => {
+    const followers = services.filter(({ held }) => held.follows(id));
+    if (followers.length !== 1) return [`${id} is followed by ${followers.length} processes`];
+    return followers.flatMap(({ sources }) =>
+      sources.status().flatMap(({ stream, accounts: shown, credential }) => {
+        if (credential !== venue.loginOf(id)) return [];
+        const state = shown.find(({ accountId }) => accountId === id)?.state;
+        const wanted = stream === 'prediction' && !predictions ? 'not_enrolled' : 'live';
+        return state === wanted ? [] : [`${stream}:${id} is ${state ?? 'not followed'}, not ${wanted}`];
+      }),
+    );
+  });
 }
 
-function stateAgainstTruth({ platform, database, journal }: SimulatedWorld): string[] {
+/** An order that the platform does not show, or has forgotten, no read can bring back. */
+function stillLost(world: SimulatedWorld): string[] {
+  const keys = venuesOf(world).flatMap((platform) => {
+    const shown = [...platform.exchange.orders.values()].filter(({ certainty }) => certainty !== 'unknown_store_lost');
+    return shown.map((order) => platform.keyOf(order));
+  });
+  return keys.filter((key) => world.database.damaged.has(key)).map((key) => `the state of ${key} is still lost`);
+}
+
+function stateAgainstTruth(world: SimulatedWorld): string[] {
+  return venuesOf(world).flatMap((platform) => stateAgainst(platform, world));
+}
+
+function stateAgainst(platform: MemoryPlatform, { database, journal }: SimulatedWorld): string[] {
   const wrong: string[] = [];
   for (const truth of platform.exchange.orders.values()) {
     const key = platform.keyOf(truth);

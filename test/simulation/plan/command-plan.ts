@@ -75,6 +75,8 @@ export interface CommandWishes {
   readonly moving?: boolean;
   /** Left out: the platform of the specification. */
   readonly venue?: 'alpaca';
+  /** The other venue is followed beside: plan/venue-beside.ts. */
+  readonly beside?: boolean;
 }
 
 const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };

@@ -20,7 +20,7 @@ export interface PlantedBug {
    * process, and another one places. `contesting`: where owners cancel what we cancel.
    * `odd`: where the platform does what no document says. `setback`: where its clock is set back.
    * `damaging`: where stored states are lost. `reusing`: where the
-   * platform gives ids again.
+   * platform gives ids again. `beside`: where another venue is followed beside.
    */
   readonly seeds?:
     | 'patient'
@@ -35,7 +35,8 @@ export interface PlantedBug {
     | 'odd'
     | 'setback'
     | 'damaging'
-    | 'reusing';
+    | 'reusing'
+    | 'beside';
   /** At this venue; left out: at the platform of the specification. */
   readonly venue?: 'alpaca';
   /** And where shards change hands all the time, besides. */

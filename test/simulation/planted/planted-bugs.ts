@@ -17,6 +17,7 @@ import { Watermarks } from '../../../src/service/sources/watermarks.ts';
 import { passing } from '../passing.ts';
 import { MemoryDatabase } from '../world/memory-database.ts';
 import { plantedAlpacaBugs } from './planted-alpaca-bugs.ts';
+import { plantedBesideBugs } from './planted-beside-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
 import { plantedDamageBugs } from './planted-damage-bugs.ts';
@@ -314,4 +315,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...plantedFleetBugs,
   ...plantedCommandBugs,
   ...plantedAlpacaBugs,
+  ...plantedBesideBugs,
 ];

@@ -45,6 +45,8 @@ export interface PlatformOptions {
   readonly openOrders: number;
   readonly knownOrders: number;
   readonly predictionShare: number;
+  /** The beginning of its accounts' ids. */
+  readonly named?: string;
 }
 
 const lagKeptMs = 20_000;
@@ -102,7 +104,13 @@ export class MemoryPlatform {
     this.exchange.keepHistory(lagKeptMs);
     for (let i = 1; i <= options.accounts; i += 1) {
       const predictions = venue.hasPredictions && i !== 2;
-      this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions, status: 'OPEN' });
+      this.exchange.addAccount({
+        id: `${options.named ?? 'acct'}-${i}`,
+        owner: 'desk',
+        traded: true,
+        predictions,
+        status: 'OPEN',
+      });
     }
     const account = (id: string) => this.exchange.accounts.get(id);
     this.bare = new BareViews(deps.bareRandom);
