@@ -7,8 +7,8 @@ const longestAwayMs = 20_000;
 
 /**
  * A second venue, which every process follows beside the first one. Nobody sends commands there. In
- * half of the runs its accounts have the same ids. It is away for long, and in half of the runs also while the first one heals: that one must not wait
- * for it.
+ * half of the runs its accounts have the same ids. It is away for long, and often also while the
+ * first one heals: that one must not wait for it.
  */
 export class VenueBeside {
   readonly platform: MemoryPlatform;
