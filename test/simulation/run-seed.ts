@@ -7,6 +7,7 @@ import { unresolved } from './oracles/check-commands.ts';
 import { checkCounts, checkFrames } from './oracles/check-counts.ts';
 import { agrees, disagreements } from './oracles/check-healed.ts';
 import { sharedFaults } from './oracles/check-unfollowed.ts';
+import { staleReads } from './oracles/stale-reads.ts';
 import { OwnersCancels } from './owners-cancels.ts';
 import { AppUsers } from './plan/app-users.ts';
 import type { CommandWishes } from './plan/command-plan.ts';
@@ -114,6 +115,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   let faulty = true;
   const change = () => {
     platform.step();
+    world.pastBreaches.push(...staleReads(world));
     if (faulty) clock.after(random.next() * plan.changeEveryMs * 2, change);
   };
   const trouble = () => {

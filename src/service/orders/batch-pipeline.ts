@@ -38,7 +38,7 @@ type Loaded = Known | RefusedReadError | undefined;
  * reduced again.
  */
 export class BatchPipeline {
-  private readonly cache: HeadCache;
+  readonly cache: HeadCache;
   private readonly poison: PoisonSearch;
   private readonly size = new BatchSize();
   private flights: Flight[] = [];

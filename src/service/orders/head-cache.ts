@@ -67,6 +67,12 @@ export class HeadCache {
     return this.slot(key)?.head;
   }
 
+  /** As the database has it. Undefined: it ended, is not here, or a batch in flight changes it. */
+  committedOpen(key: string): Head | undefined {
+    const slot = this.open.get(key);
+    return slot === undefined || slot.pins > 0 ? undefined : slot.head;
+  }
+
   /** `slot`: the key's own, if it has one. */
   set(key: string, head: Head, slot = this.slot(key)): Slot {
     const closed = isTerminal(head.order.status);

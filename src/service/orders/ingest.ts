@@ -1,3 +1,4 @@
+import type { Head } from '../../domain/head.ts';
 import type { IngestItem } from '../../domain/observation.ts';
 import { BoundedQueue } from '../../runtime/bounded-queue.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
@@ -156,6 +157,14 @@ export class Ingest {
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     this.pipeline?.forgetOrders(isOf);
+  }
+
+  /**
+   * An open order as the database has it. Undefined: read it there, since it is not in memory, a
+   * batch in flight changes it, or the lane may be another process's.
+   */
+  openOrder(key: string): Head | undefined {
+    return this.deps.lease.mayAct() ? this.pipeline?.cache.committedOpen(key) : undefined;
   }
 
   /**

@@ -10,6 +10,7 @@ import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
 import type { RestParts } from '../rest/route-parts.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
 import type { Joined } from './fleet-parts.ts';
+import { heldOrderReads } from './held-order-reads.ts';
 
 /** Sockets at once, including those for the stream. */
 const maxConnections = 2000;
@@ -38,7 +39,8 @@ export function restServer(
   const { clock, random, log, metrics, tracing, version, store, watches, commands, fleet, holder: instance } = made;
   const deps = { clock, random, log, metrics, tracing, ...own };
   const { console, consoleDemoUrl: url } = config;
-  const { reads, commandReads, deadLetters, repairs, principals, journal, pool } = store;
+  const { commandReads, deadLetters, repairs, principals, journal, pool } = store;
+  const reads = heldOrderReads(store.reads, made.way.ingest, made.way.held);
   const http = new UndiciHttp(deps, {
     connectMs: 1_000,
     totalMs: forwardMs + config.commandDeadlineMs,

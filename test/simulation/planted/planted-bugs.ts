@@ -6,6 +6,7 @@ import { Position } from '../../../src/service/log/position.ts';
 import { StateWriter } from '../../../src/service/log/state-writer.ts';
 import { BatchPipeline } from '../../../src/service/orders/batch-pipeline.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
+import { Ingest } from '../../../src/service/orders/ingest.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import { Connection } from '../../../src/service/sources/connection.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
@@ -282,6 +283,21 @@ const plantedStreamBugs: readonly PlantedBug[] = [
           if (item.kind !== 'order' || item.sourceVersion === undefined) return item;
           return { ...item, sourceVersion: BigInt(Number(item.sourceVersion)) };
         }),
+    }),
+  },
+  {
+    name: 'an order is shown from memory while its batch is in flight',
+    shows: /shows .* at revision \d+, and the database has/,
+    plant: replaced(HeadCache, 'committedOpen', function (this: HeadCache, key: string) {
+      return this.get(key);
+    }),
+  },
+  {
+    name: 'an order is shown from memory by a process whose lane is over',
+    shows: /shows .* at revision \d+, and the database has/,
+    plant: replaced(Ingest, 'openOrder', function (this: Ingest, key: string) {
+      const { pipeline } = this as unknown as { readonly pipeline: BatchPipeline | undefined };
+      return pipeline?.cache.committedOpen(key);
     }),
   },
   {
