@@ -82,7 +82,7 @@ export class StateWriter {
   private owner = false;
   /** No flush in this term has written a row above this seq to the topic. */
   private attempted = 0n;
-  /** Scales one read of the log, and so its flush: less after each flush too slow. */
+  /** Scales one read of the log, and so its flush: less after each one too slow. */
   private share = 1;
   private resting = new AbortController();
   private readonly ending = new AbortController();
@@ -250,7 +250,8 @@ export class StateWriter {
     // The publisher is retired or fenced; after a failure of the database this costs one
     // unnecessary `takeOver`.
     this.disown();
-    if (err instanceof PublishError && err.code === 'timeout') this.share = Math.max(leastShare, this.share / 2);
+    // A failed read of the log may have been too large for its deadline, like a late flush.
+    if (!(err instanceof PublishError) || err.code === 'timeout') this.share = Math.max(leastShare, this.share / 2);
   }
 
   /** Another writer may write from here on: memory may be older than what it has written. */

@@ -29,3 +29,29 @@ describe('issue: Behind a slow link no shard moved any more: the same large flus
     expect(await clock.advanceUntil(() => written.size === 1_000, 600_000)).toBe(true);
   });
 });
+
+describe('issue: The state topic stood still behind a slow database, since no read of the log got smaller.', () => {
+  it('reads less at once after a read failed, until one comes through', async () => {
+    const clock = new VirtualClock();
+    const log = new LaneLog(clock);
+    const lease = new Lease(clock, 3_600_000);
+    lease.confirm(1n, 0);
+    for (let i = 0; i < 100; i += 1)
+      log.commit(Array.from({ length: 10 }, (_, n) => ({ topic: 'updates', key: `prediction:${i}-${n}` })));
+    const { readNewestAfter } = log;
+    log.readNewestAfter = async (lane, afterSeq, limit, maxBytes) => {
+      if (limit > 400) throw new Error('canceling statement due to statement timeout');
+      return readNewestAfter.call(log, lane, afterSeq, limit, maxBytes);
+    };
+    const written = new Set<string>();
+    const flush = async (rows: readonly PublishRow[]) => {
+      for (const { key } of rows) written.add(key);
+    };
+    const statePublisher = { takeOver: async () => undefined, flush, close: async () => undefined };
+    const relay = openRelay({ log, lease, clock, statePublisher });
+    await relay.start();
+    onTestFinished(() => relay.drain(AbortSignal.abort()));
+    relay.begin(log.batch);
+    expect(await clock.advanceUntil(() => written.size === 1_000, 600_000)).toBe(true);
+  });
+});
