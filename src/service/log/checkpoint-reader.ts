@@ -120,8 +120,9 @@ export class CheckpointReader {
         maxBytes: partitionMaxBytes * left.length,
         topics: [{ topic: this.options.topic, partitions }],
       });
+      const read = responses.flatMap((response) => response.partitions);
       let news = 0;
-      for (const { partition, messages } of responses.flatMap((response) => response.partitions))
+      for (const { partition, messages } of read)
         for (const { offset, value } of messages) {
           // A fetch brings whole batches, from their beginning.
           if (BigInt(offset) < nextOf(partition)) continue;
@@ -129,8 +130,9 @@ export class CheckpointReader {
           this.take(value?.toString() ?? '');
           this.next.set(partition, BigInt(offset) + 1n);
         }
-      // Compaction may have left nothing between here and the end.
-      if (news === 0) for (const [partition, end] of left) this.next.set(partition, end);
+      // Compaction may have left nothing between here and the end. Above our quota a broker answers
+      // about no partition, whatever it has.
+      if (news === 0) for (const { partition } of read) this.next.set(partition, ends.get(partition) ?? 0n);
     }
   }
 
