@@ -281,7 +281,7 @@ export const optionTable = {
       max: 1_000_000,
       fallback: '1',
       describe:
-        'The lowest generation of published records. Consumers keep the highest generation and revision. The database keeps it: after a restore `tidemark after-restore` raises it there.',
+        'The first generation of published records, in a new database. Consumers keep the highest generation and revision. `tidemark after-restore` raises it, to this at least.',
     }),
   }),
 

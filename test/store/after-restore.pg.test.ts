@@ -78,11 +78,21 @@ describe('after a restore', () => {
 });
 
 describe('the setting of the generation', () => {
-  it('is a floor that stays in the database', async () => {
+  it('is that of a database without lanes, and stays in it', async () => {
     await using rig = await storeRig();
-    const raised = new PostgresLaneStore(rig.deps, { generationFloor: 4 });
-    expect(await raised.acquire(0, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
-    expect(await raised.acquire(1, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
+    await rig.pool.query('delete from lanes');
+    const later = new PostgresLaneStore(rig.deps, { firstGeneration: 4 });
+    expect(await later.acquire(0, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
+    expect(await rig.lanes.acquire(1, 'second', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
     expect(await rig.lanes.acquire(0, 'first', 6_000)).toMatchObject({ kind: 'held', generation: 4 });
+  });
+});
+
+describe('issue: Consumers dropped updates while one process of two had a higher TIDEMARK_GENERATION.', () => {
+  it('a lane that is made or taken has the generation of the others, since its accounts may move to them', async () => {
+    await using rig = await storeRig();
+    const raised = new PostgresLaneStore(rig.deps, { firstGeneration: 4 });
+    expect(await raised.acquire(1, 'second', 6_000)).toMatchObject({ kind: 'held', generation: 1 });
+    expect(await raised.acquire(1, 'second', 6_000)).toMatchObject({ kind: 'held', generation: 1 });
   });
 });

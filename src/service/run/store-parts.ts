@@ -35,7 +35,7 @@ interface StorePartsOptions {
   readonly url: string;
   readonly poolSize: number;
   /** Left out: 1. */
-  readonly generationFloor?: number;
+  readonly firstGeneration?: number;
   /** Without it linked logins can't be used. */
   readonly encryptionKey?: Secret;
   /** Seals the client's token where there is no other key. Without both, tokens live in memory. */
@@ -58,7 +58,7 @@ export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptio
   return {
     url: config.databaseUrl.reveal(),
     poolSize: config.databasePoolSize,
-    generationFloor: config.generation,
+    firstGeneration: config.generation,
     ...(config.encryptionKey !== undefined && { encryptionKey: config.encryptionKey }),
     ...(config.platformClientSecret !== undefined && { platformClientSecret: config.platformClientSecret }),
   };
@@ -72,7 +72,7 @@ export type StoreParts = ReturnType<typeof storeParts>;
  * one for heads, and one for a missing partition. Commands and REST reads have their own too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
-  const { url, poolSize, generationFloor = 1 } = options;
+  const { url, poolSize, firstGeneration = 1 } = options;
   const poolOf = (applicationName: string, maxConnections: number) =>
     createPool(deps, { url, applicationName, maxConnections });
   const pool = poolOf('tidemark', poolSize);
@@ -85,7 +85,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     maxConnections: commandReadConnections,
   });
   const checkpoint = deps.lease?.checkpoint;
-  const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor });
+  const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { firstGeneration });
   /** Asked before the database is given again what it lacks: then nothing would show the loss. */
   const noticeLost = async (...lacking: readonly Act[]): Promise<void> => {
     if (deps.lease === undefined || checkpoint?.newest === undefined) return;

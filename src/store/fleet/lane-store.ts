@@ -117,19 +117,19 @@ const longMs = 120_000;
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
   private readonly random: Random;
-  private readonly generationFloor: number;
+  private readonly firstGeneration: number;
 
   /**
-   * `pool`: not the one for reads, since a renewal must not queue behind them. `generationFloor`:
-   * taking the lane raises its generation to this, for good.
+   * `pool`: not the one for reads, since a renewal must not queue behind them. `firstGeneration`:
+   * of a database without lanes. Later `begin_generation` alone raises it, in all lanes at once.
    */
   constructor(
     deps: { readonly pool: Pool; readonly random: Random },
-    options: { readonly generationFloor?: number } = {},
+    options: { readonly firstGeneration?: number } = {},
   ) {
     this.pool = deps.pool;
     this.random = deps.random;
-    this.generationFloor = options.generationFloor ?? 1;
+    this.firstGeneration = options.firstGeneration ?? 1;
   }
 
   async pick(holder: string, expireAfterMs: number): Promise<number> {
@@ -258,7 +258,7 @@ export class PostgresLaneStore implements LaneStore {
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
       `update public.lanes l
-       set holder = $2, epoch = ${nextEpoch('l', '$2::text')}, renewed_at = clock_timestamp(), generation = greatest((select max(generation) from public.lanes), $4),
+       set holder = $2, epoch = ${nextEpoch('l', '$2::text')}, renewed_at = clock_timestamp(), generation = (select max(generation) from public.lanes),
          unpublished_after = coalesce(l.unpublished_after, public.lane_batch(l.lane)), held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unhealthy = false, report = '{}',
          drained = l.drained and before.holder is not distinct from $2
        from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
@@ -267,7 +267,7 @@ export class PostgresLaneStore implements LaneStore {
          for no key update) as before
        where l.lane = before.lane
        returning l.epoch, public.lane_batch(l.lane) as batch, l.generation, before.holder as from_holder, before.idle_ms`,
-      [lane, holder, expireAfterMs, this.generationFloor],
+      [lane, holder, expireAfterMs],
     );
     const hold = holdOf(rows);
     const [row] = rows;
@@ -285,10 +285,10 @@ export class PostgresLaneStore implements LaneStore {
   private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
       `insert into public.lanes (lane, holder, epoch, renewed_at, generation, unpublished_after)
-       select $1, $2, 1, clock_timestamp(), greatest($3, (select max(generation) from public.lanes)), 0
+       select $1, $2, 1, clock_timestamp(), coalesce((select max(generation) from public.lanes), $3), 0
        where not exists (select from public.lanes where lane = $1)
        on conflict do nothing returning epoch, public.lane_batch(lane) as batch, generation`,
-      [lane, holder, this.generationFloor],
+      [lane, holder, this.firstGeneration],
     );
     const hold = holdOf(rows);
     return hold && { ...hold, takeover: { cause: 'first', from: undefined, idleMs: 0 } };
