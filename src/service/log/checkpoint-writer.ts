@@ -74,11 +74,8 @@ export class CheckpointWriter {
    * process has seen by now. Rejects with `PublishError`: then nothing may be published.
    */
   async cover(batch?: bigint): Promise<void> {
-    const { lease } = this.deps;
-    const { lane, checkpoint } = lease;
-    const { changes } = this.toPublish(batch);
-    while (!this.covers(changes, batch) && lease.lane === lane && checkpoint.newest !== undefined)
-      await (this.writing ?? this.write());
+    const { lane } = this.deps.lease;
+    await this.untilCovered(lane, this.toPublish(batch).changes, batch);
   }
 
   /**
@@ -95,9 +92,20 @@ export class CheckpointWriter {
     return {
       row: rowOf({ ...newest, lane, changes }),
       alone: this.written === undefined,
-      before: () => this.cover(batch),
+      before: () => this.untilCovered(lane, changes, batch),
       carried: () => this.wrote(lane, changes, newest),
     };
+  }
+
+  /**
+   * Learns nothing of the batch: by now the lane may be another, or be held under another
+   * generation.
+   */
+  private async untilCovered(lane: number, changes: number, batch: bigint | undefined): Promise<void> {
+    const { lease } = this.deps;
+    this.assertMayWrite();
+    while (!this.covers(changes, batch) && lease.lane === lane && lease.checkpoint.newest !== undefined)
+      await (this.writing ?? this.write());
   }
 
   /** Kafka has all that was seen at `changes`, or a checkpoint for the batch. */

@@ -210,6 +210,8 @@ export class Relay implements Service {
     }
     this.logTrouble.passed();
     this.readSize.read(rows);
+    // The lease may be one for another lane by now.
+    if (term.over.signal.aborted) return;
     // Kafka will have these rows soon. If a batch's answer is still open, this is the only proof
     // that it was committed.
     this.deps.lease.checkpoint.sawBatch(rows.at(-1)?.batch ?? 0n);

@@ -184,6 +184,8 @@ export class StateWriter {
       Math.ceil(this.options.maxLookedAt * this.share),
       Math.ceil(this.options.maxReadBytes * this.share),
     );
+    // The lease may be one for another lane by now.
+    if (this.over.aborted) return this.disown();
     for (const { batch } of rows) lease.checkpoint.sawBatch(batch);
     // The database came back without them: its log's newest states may be older than those on the
     // topic. The term ends as soon as its lease is renewed.

@@ -181,3 +181,17 @@ describe('the checkpoint of a lane on Kafka', () => {
     expect(checkpoint && mergeCheckpoint(next, checkpoint)).toEqual(next);
   });
 });
+
+describe('issue: A process that took another lane called commits lost, and placing was halted.', () => {
+  it('a send that waited for its connection says nothing about the lane of the next term', async () => {
+    const { clock, lease, writer } = rig();
+    const along = writer.along(11n);
+    lease.enter(5);
+    lease.checkpoint.sawLane({ generation: 2, epoch: 1n, batch: 4n });
+    writer.doubt();
+    const ended = along?.before().catch(() => undefined);
+    await clock.advance(100);
+    await ended;
+    expect(lease.checkpoint.newest).toMatchObject({ batch: 4n });
+  });
+});

@@ -374,3 +374,23 @@ describe('issue: Each shard that moved by agreement was without a process for 1.
     expect(clock.monotonicMs() - beganMs).toBeLessThanOrEqual(100);
   });
 });
+
+describe('issue: A process that took another lane called commits lost, and placing was halted.', () => {
+  it.each([
+    ['updates', 700],
+    ['states', 1_200],
+  ])('learns nothing about its new lane from rows of the last one that come late, for %s', async (_, readMs) => {
+    const { clock, lease, log, relay, commit } = relayOnVirtualTime();
+    for (let i = 0; i < 9; i += 1) commit(1);
+    lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 2n });
+    log.answerMs = 500;
+    await relay.start();
+    relay.begin(log.batch);
+    await clock.advance(readMs);
+    relay.end();
+    lease.enter(5);
+    lease.checkpoint.sawLane({ generation: 1, epoch: 1n, batch: 2n });
+    await clock.advance(1_000);
+    expect(lease.checkpoint.newest?.batch).toBe(2n);
+  });
+});
