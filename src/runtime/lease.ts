@@ -56,6 +56,8 @@ const mostActs = 64;
  */
 export class CommitCheckpoint {
   private known: Checkpoint | undefined;
+  /** While no lane is known: acts are of no lane, and so they are kept for the next one. */
+  private left: Pick<Checkpoint, 'generation' | 'acts'> = { generation: 0, acts: [] };
   private changesSoFar = 0;
   private readonly onAct: (act: Act) => void;
 
@@ -79,6 +81,7 @@ export class CommitCheckpoint {
 
   /** Another lane from now on: its numbers say nothing about the last one's. */
   forget(): void {
+    this.left = this.known ?? this.left;
     this.know(undefined);
   }
 
@@ -86,7 +89,9 @@ export class CommitCheckpoint {
   sawLane(row: Pick<Checkpoint, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {
-      this.know({ generation: row.generation, epoch: row.epoch, batch: row.batch, acts: [] });
+      const { generation, acts } = known ?? this.left;
+      const { generation: now, epoch, batch } = row;
+      this.know({ generation: now, epoch, batch, acts: now > generation ? [] : acts });
     } else if (row.generation === known.generation) {
       this.sawEpoch(row.epoch);
       this.sawBatch(row.batch);
@@ -109,8 +114,10 @@ export class CommitCheckpoint {
    * place of the one before it.
    */
   saw(act: Act): void {
-    const { known } = this;
-    if (known !== undefined) this.know({ ...known, acts: [...known.acts.slice(0, mostActs - 1), act] });
+    const { known, left } = this;
+    const acts = [...(known ?? left).acts.slice(0, mostActs - 1), act];
+    if (known === undefined) this.left = { ...left, acts };
+    else this.know({ ...known, acts });
     this.onAct(act);
   }
 

@@ -108,6 +108,25 @@ it('remembers no act before it has seen the lane, nor one of an earlier generati
   expect(old.newest?.acts).toEqual([]);
 });
 
+describe('issue: A resume that was acknowledged while its process changed its lane could be lost unnoticed.', () => {
+  it('remembers the acts of before and of meanwhile under the next lane, unless a generation has begun', () => {
+    const lease = new Lease(new VirtualClock(), 3000);
+    const { checkpoint } = lease;
+    const changeLane = (lane: number, generation: number) => {
+      checkpoint.saw(sent(2 * lane));
+      lease.enter(lane);
+      checkpoint.saw(sent(2 * lane + 1));
+      checkpoint.sawLane({ generation, epoch: 1n, batch: 0n });
+      return checkpoint.newest?.acts;
+    };
+    lease.enter(1);
+    checkpoint.sawLane({ generation: 3, epoch: 1n, batch: 0n });
+    expect(changeLane(2, 3)).toEqual([4, 5].map(sent));
+    expect(changeLane(3, 3)).toEqual([4, 5, 6, 7].map(sent));
+    expect(changeLane(4, 4)).toEqual([]);
+  });
+});
+
 describe('issue: After the database lost commits, a process held a lane for ever and did nothing with it.', () => {
   // Found by seed 3773 of the runs in which the database loses commits: it came back without two
   // takings of the lane, so the next one got an epoch that the process had held before. Its lease
