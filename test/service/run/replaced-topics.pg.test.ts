@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { acceptTopic } from '../../../src/cli/accept-topic.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { FoundTopic } from '../../../src/service/log/judge-topic-ends.ts';
@@ -74,4 +74,18 @@ it('every process keeps the doubt about a topic that ends lower, however far it 
   expect(await acceptTopic(pool, world.found, 'updates')).toBe(true);
   expect(await acceptTopic(pool, world.found, 'updates'), 'nothing to do').toBe(false);
   for (const process of [one, two]) expect(await process.look([])).toBeUndefined();
+});
+
+describe('issue: A topic that was made again counted as whole, after a slow process had looked at it.', () => {
+  it('the ends of a late look take back no higher ones', async () => {
+    await using database = await freshDatabase();
+    await using stack = new AsyncDisposableStack();
+    const pool = new pg.Pool({ connectionString: database.url });
+    stack.defer(() => pool.end());
+    const published = new PublishedTopics(pool);
+    const seen = (...ends: string[]) => published.keep([{ kind: 'updates', name: 't.updates', ends, lost: null }]);
+    await seen('9', '200');
+    await seen('10', '100', '1');
+    expect(await published.read()).toMatchObject([{ ends: ['10', '200', '1'] }]);
+  });
 });
