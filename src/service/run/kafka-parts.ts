@@ -47,7 +47,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     );
   const ofThisLane = {
     publisher: logPublisher(),
-    /** For the checkpoints of this process's lane, and of lanes it finishes. */
+    /** For the checkpoints of this process's lane. */
     checkpointPublisher: logPublisher(),
     /**
      * A separate publisher: each takes one send at a time, and updates must not wait for commands.
