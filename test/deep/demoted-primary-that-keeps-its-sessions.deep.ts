@@ -32,13 +32,13 @@ async function serviceAt(url: string) {
       lane: { reclaim: () => keeper.reclaim(), reportLost: (why) => keeper.reportLost(why) },
       backoff: new Backoff(random, { firstMs: 5, maxMs: 200 }),
     },
-    { generation: 1, queueMaxCount: 20_000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
+    { queueMaxCount: 20_000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
   );
   const keeper: LaneKeeper = new LaneKeeper(
     {
       ...{ store: store.lanes, lease, clock, log, metrics },
       work: {
-        begin: async (hold) => ingest.begin({ ...hold, generation: hold.generation ?? 1 }),
+        begin: async (hold) => ingest.begin(hold),
         end: () => ingest.end(),
       },
     },

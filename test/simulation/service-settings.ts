@@ -25,7 +25,6 @@ export interface ServiceSettings {
 export function drawSettings(random: Random): ServiceSettings {
   return {
     ingest: {
-      generation: 1,
       queueMaxCount: oneOf(random, [8, 30, 200, 20_000]),
       queueMaxBytes: oneOf(random, [20_000, 32_000_000]),
       batchMaxCount: oneOf(random, [1, 3, 10, 500]),

@@ -156,7 +156,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { lane, checkpoint } = lease;
     const answer = await store.acquire(lane, holder, expireAfterMs, checkpoint.newest);
     if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
-    checkpoint.sawLane({ ...answer, generation: answer.generation ?? 0 });
+    checkpoint.sawLane(answer);
     if (answer.kind === 'busy') {
       if (this.otherHolder !== answer.holder)
         log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');

@@ -63,7 +63,7 @@ export class BatchPipeline {
     this.cache = new HeadCache(options.headCacheCount);
     this.poison = new PoisonSearch(options.batchMaxCount);
     this.nextNumber = hold.batch + 1n;
-    this.generation = hold.generation ?? options.generation;
+    this.generation = hold.generation;
     this.unproven = noneUnproven(hold.batch);
   }
 

@@ -35,8 +35,6 @@ export interface IngestDeps extends Pick<Ambient, 'clock' | 'log'> {
 }
 
 export interface IngestOptions {
-  /** Used if the hold on the lane names none. */
-  readonly generation: number;
   readonly queueMaxCount: number;
   readonly queueMaxBytes: number;
   readonly batchMaxCount: number;

@@ -108,7 +108,10 @@ export class Housekeeping implements Service {
   private async maintainCommands(): Promise<void> {
     const { forgotten, freedKeys } = await maintainCommands(this.deps.pool, this.options);
     if (forgotten + freedKeys > 0)
-      this.deps.log.info({ forgotten, freedKeys }, 'old events of halts were deleted, and old keys of cancel-alls freed');
+      this.deps.log.info(
+        { forgotten, freedKeys },
+        'old events of halts were deleted, and old keys of cancel-alls freed',
+      );
   }
 
   private async maintainDeadLetters(): Promise<void> {

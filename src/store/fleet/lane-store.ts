@@ -8,9 +8,9 @@ export interface LaneHold {
   readonly batch: bigint;
   /**
    * Counts before the revision in every payload during the term. It rises with the epoch when the
-   * database was restored. Left out: the one from the options.
+   * database was restored.
    */
-  readonly generation?: number;
+  readonly generation: number;
 }
 
 /**
@@ -168,8 +168,9 @@ export class PostgresLaneStore implements LaneStore {
       [lane],
     );
     const [row] = rows;
-    const hold = holdOf(rows) ?? { epoch: 0n, batch: 0n };
-    return { kind: 'busy', holder: row?.holder ?? '', ageMs: Math.round(Number(row?.age_ms ?? 0)), ...hold, ...found };
+    const hold = holdOf(rows);
+    if (row === undefined || hold === undefined) throw new Error('the database lost the row of the lane meanwhile');
+    return { kind: 'busy', holder: row.holder ?? '', ageMs: Math.round(Number(row.age_ms)), ...hold, ...found };
   }
 
   async renew(lane: number, epoch: bigint, checkpointed?: Checkpoint): Promise<'renewed' | 'refused' | 'forgotten'> {
@@ -299,9 +300,7 @@ type Taken = LaneHold & { readonly takeover: Takeover };
 
 /** The lane's numbers never fall within a generation. */
 function isBehind(hold: LaneHold, checkpointed: Checkpoint | undefined): boolean {
-  return (
-    checkpointed !== undefined && (hold.generation ?? 0) <= checkpointed.generation && hold.batch < checkpointed.batch
-  );
+  return checkpointed !== undefined && hold.generation <= checkpointed.generation && hold.batch < checkpointed.batch;
 }
 
 function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {

@@ -43,7 +43,7 @@ describe('issue: After the database lost commits, consumers got revision 2 of an
       if (hold.kind !== 'held') throw new Error('the lane is busy');
       lease.enter(lane);
       lease.take(hold.epoch, clock.monotonicMs());
-      lease.checkpoint.sawLane({ generation: 1, ...hold });
+      lease.checkpoint.sawLane(hold);
       const checkpoint = new CheckpointWriter({
         clock,
         lease,

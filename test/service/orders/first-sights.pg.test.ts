@@ -32,7 +32,7 @@ async function processOn(lane: number, rig: StoreRig, stack: AsyncDisposableStac
       onCommitUnseen: () => {},
       backoff: new Backoff(systemRandom, { firstMs: 5, maxMs: 50 }),
     },
-    { generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
+    { queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
   );
   ingest.begin({ epoch, batch: 0n, generation: 1 });
   stack.defer(() => ingest.end());

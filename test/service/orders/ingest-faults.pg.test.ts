@@ -27,7 +27,7 @@ describe('issue: One damaged row in the database kept 100 other orders from bein
         onCommitUnseen: () => {},
         backoff: new Backoff(systemRandom, { firstMs: 5, maxMs: 50 }),
       },
-      { generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
+      { queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
     );
     ingest.begin({ epoch: rig.epoch, batch: 0n, generation: 1 });
     await rig.pool.query(`create function damaged() returns trigger language plpgsql as $$ begin

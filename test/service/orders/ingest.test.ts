@@ -189,7 +189,7 @@ describe('ingest', () => {
 
   it('reports a lost lane where the database is behind what it had committed, and commits nothing on top of it', async () => {
     const rig = await ingestRig(13);
-    rig.lease.checkpoint.sawLane({ generation: 1, ...rig.hold });
+    rig.lease.checkpoint.sawLane(rig.hold);
     rig.ingest.begin(rig.hold);
     rig.offer(observe(orderAt(1, 0)));
     await rig.clock.advance(1_000);

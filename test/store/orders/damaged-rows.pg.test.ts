@@ -49,7 +49,7 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
         onCommitUnseen: () => {},
         backoff: new Backoff(systemRandom, { firstMs: 5, maxMs: 50 }),
       },
-      { generation: 1, queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
+      { queueMaxCount: 4000, queueMaxBytes: 33_554_432, batchMaxCount: 500, headCacheCount: 50_000 },
     );
     ingest.begin({ epoch, batch: BigInt(await rig.laneBatch()), generation: 1 });
     for (const observation of observations) ingest.offer(observation);

@@ -14,7 +14,6 @@ import { VirtualClock } from '../runs/virtual-clock.ts';
 import { equityView, instantAt } from './arbitrary-orders.ts';
 
 const defaults: IngestOptions = {
-  generation: 1,
   queueMaxCount: 100,
   queueMaxBytes: 1_000_000,
   batchMaxCount: 10,
