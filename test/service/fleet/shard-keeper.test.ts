@@ -19,7 +19,14 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
   const held = new HeldShards();
   const acts: string[] = [];
   const state = {
-    ...{ published: [] as Promise<void>[], finished: [] as number[], changes: 0, lost: false, unfinished: 0 },
+    ...{
+      published: [] as Promise<void>[],
+      finished: [] as number[],
+      changes: 0,
+      lost: false,
+      unfinished: 0,
+      forgets: 0,
+    },
     /** Kafka cannot be asked since then. */
     silentSinceMs: undefined as number | undefined,
     onAsk: () => {},
@@ -34,7 +41,9 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
       ingest: {
         committed: async () => void acts.push('resolved'),
         fence: async () => void acts.push('fence'),
-        forgetOrders: () => undefined,
+        forgetOrders: () => {
+          state.forgets += 1;
+        },
       },
       published: async (signal) => {
         await Promise.race([
@@ -544,6 +553,14 @@ describe('issue: The accounts of dead processes stayed without service behind on
     // Behind one round of tries.
     for (const lane of [4, 5]) expect(tries.get(lane)?.at(-1)).toBeLessThan(25);
     for (const lane of [0, 1, 2, 3]) expect(tries.get(lane)?.length).toBeGreaterThan(2);
+  });
+});
+
+describe('issue: A process stood still for 13 s when it took 2,000 shards of another one.', () => {
+  it('goes once through the orders in memory for all shards that it takes together', async () => {
+    const { begin, held, state } = rig();
+    await begin();
+    expect([held.shards, state.forgets]).toEqual([[0, 1, 2, 3], 1]);
   });
 });
 
