@@ -207,6 +207,7 @@ export class BatchPipeline {
   private complete(flight: Flight, lastSeq: bigint | undefined, handOver: boolean): void {
     const { clock, lease, metrics, onCommitted, onCommitUnseen: onUnhanded, backoff } = this.deps;
     for (const slot of flight.prepared.touched) this.cache.unpin(slot);
+    this.cache.keep(flight.prepared.kept);
     const committedMs = clock.monotonicMs();
     if (flight.number !== undefined) {
       this.trustsFirst = true;

@@ -1,5 +1,6 @@
 import type { Head } from '../../domain/head.ts';
 import { isTerminal } from '../../domain/order.ts';
+import { rememberDeadLetters } from './dead-letters.ts';
 
 const closedShare = 5;
 
@@ -43,6 +44,8 @@ export interface Newest {
  * change. All other heads can be missing: they are read from the store.
  */
 export class HeadCache {
+  /** See `rememberDeadLetters`. */
+  readonly deadLetters = new Map<string, string>();
   private readonly open = new Map<string, Slot>();
   private readonly closed = new Map<string, Slot>();
   private readonly capacity: number;
@@ -90,6 +93,11 @@ export class HeadCache {
 
   unpin(slot: Slot): void {
     slot.pins -= 1;
+  }
+
+  /** They are committed. */
+  keep(deadLetters: ReadonlyMap<string, string>): void {
+    if (deadLetters.size > 0) rememberDeadLetters(this.deadLetters, deadLetters);
   }
 
   /** Removes it with its pins. For use after a failure: the head may never have been committed. */

@@ -1,8 +1,8 @@
 import type { Observation, Unreadable } from '../../domain/observation.ts';
 import { orderKey } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { deadLetter } from './dead-letters.ts';
 import type { Entry } from './entry.ts';
-import { deadLetter } from './prepare-batch.ts';
 
 /** Equal failures in a row, all with an unknown cause, before one entry is suspected. */
 const failuresToSearch = 3;

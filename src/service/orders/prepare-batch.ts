@@ -23,6 +23,7 @@ import type {
   Unproven,
   UpdateRow,
 } from '../../store/orders/order-store.ts';
+import { deadLetter, digestOf } from './dead-letters.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache, Newest, Slot } from './head-cache.ts';
 import { bindOrder, referenceToBind } from './load-known.ts';
@@ -52,6 +53,8 @@ export interface PreparedBatch {
   readonly updates: readonly UpdateRow[];
   readonly places: Places;
   readonly deadLetters: readonly DeadLetterRow[];
+  /** By order: see `rememberDeadLetters`. */
+  readonly kept: ReadonlyMap<string, string>;
   readonly bindings: readonly BindingRow[];
   /** How each entry ends, in the entries' order. Undefined for barriers and watermarks. */
   readonly results: readonly (ObservationResult | undefined)[];
@@ -114,6 +117,7 @@ class BatchBuilder {
   private readonly updates: UpdateRow[] = [];
   private readonly before: (number | null)[] = [];
   private readonly deadLetters: DeadLetterRow[] = [];
+  private readonly kept = new Map<string, string>();
   private readonly bindings: BindingRow[] = [];
   private readonly rows: LogRow[] = [];
   private readonly receivedMs: number[] = [];
@@ -149,7 +153,7 @@ class BatchBuilder {
       if (reduction.begins === true && result === 'applied') this.begun.push(begunOf(reduction.head.order));
       this.results.push(result);
     } else if (reduction.result === 'conflict') {
-      this.deadLetters.push(deadLetter(observation, reduction.reason, reduction.detail));
+      this.keep(key, observation, reduction.reason, reduction.detail);
       this.results.push('conflict');
       // A read asks for no other read: that one would be refused as well, and confirm it for ever.
       if (stored !== undefined && observation.cause === 'stream')
@@ -162,6 +166,16 @@ class BatchBuilder {
       this.doubt(observation, 'dead_lettered', (head ?? stored)?.revision ?? 0);
     else if (reduction.doubt !== undefined)
       this.doubt(observation, reduction.doubt, (reduction.head ?? head)?.revision ?? 0);
+  }
+
+  private keep(key: string, observation: Observation, reason: string, detail: string): void {
+    const row = deadLetter(observation, reason, detail);
+    if (observation.cause === 'snapshot') {
+      const digest = digestOf(row);
+      if ((this.kept.get(key) ?? this.cache.deadLetters.get(key)) === digest) return;
+      this.kept.set(key, digest);
+    }
+    this.deadLetters.push(row);
   }
 
   private doubt(observation: Observation, ...raised: RaisedDoubt['raised']): void {
@@ -204,7 +218,8 @@ class BatchBuilder {
       places.newest.push(update);
       slot.newest = undefined;
     }
-    const { updates, deadLetters, bindings, results, learnt, doubts, begun, rows, receivedMs, streams, bytes } = this;
+    const { updates, deadLetters, kept, bindings, results, learnt, doubts, begun } = this;
+    const { rows, receivedMs, streams, bytes } = this;
     const touched = this.newest.map(({ slot }) => slot);
     const unproven = this.unproven();
     return {
@@ -212,6 +227,7 @@ class BatchBuilder {
       updates,
       places,
       deadLetters,
+      kept,
       bindings,
       results,
       learnt,
@@ -265,9 +281,7 @@ class BatchBuilder {
     const { order } = head;
     const orderJson = encodeOrder(order);
     if (orderJson.length > maxOrderBytes / 4 && Buffer.byteLength(orderJson) > maxOrderBytes) {
-      this.deadLetters.push(
-        deadLetter(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`),
-      );
+      this.keep(key, observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`);
       return 'dead_lettered';
     }
     const payload = encodeUpdate({
@@ -345,17 +359,6 @@ function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
     state,
     join: encodeHeadJoin(head),
   };
-}
-
-/** The observation as evidence for a person. Ingest has, and compares, only the normalised view. */
-export function deadLetter(observation: Observation, reason: string, detail: string): DeadLetterRow {
-  const { view, observedAtMs, sourceVersion } = observation;
-  const raw = JSON.stringify({
-    ...view,
-    ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }),
-  });
-  const { stream, accountId, orderId } = view;
-  return { stream, accountId, orderId, reason, detail, raw: raw.slice(0, 64 * 1024), observedAtMs };
 }
 
 const modulus = 2 ** 48;

@@ -627,3 +627,27 @@ describe('issue: A backfill put 200,000 rows into memory while Postgres hung, an
     expect(await look).toMatchObject({ complete: true, shown: names });
   });
 });
+
+describe('issue: One order that each list showed in conflict pushed all other dead letters out.', () => {
+  it('is kept once for each content that lists show, also after a batch that failed, and each time elsewhere', async () => {
+    const rig = await ingestRig(5);
+    rig.ingest.begin(rig.hold);
+    rig.offer(observe(orderAt(7, 0)));
+    await rig.clock.advance(100);
+    const showForeign = async (step: number, cause: Observation['cause']) => {
+      rig.offer(observe(orderAt(7, step, { accountId: 'another' }), { cause }));
+      await rig.clock.advance(1_000);
+      return rig.database.deadLetters.length;
+    };
+    rig.database.down = true;
+    expect(await showForeign(3, 'snapshot')).toBe(0);
+    rig.database.down = false;
+    await rig.clock.advance(10_000);
+    expect(await showForeign(3, 'snapshot')).toBe(1);
+    expect(await showForeign(3, 'snapshot')).toBe(1);
+    expect(await showForeign(4, 'snapshot')).toBe(2);
+    expect(await showForeign(4, 'probe')).toBe(3);
+    expect(await showForeign(4, 'stream')).toBe(4);
+    expect(rig.results).toEqual(['applied', ...Array.from({ length: 6 }, () => 'conflict')]);
+  });
+});
