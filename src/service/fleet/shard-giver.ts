@@ -22,6 +22,8 @@ export interface ShardGiverDeps extends Pick<Ambient, 'clock' | 'log'> {
 
 /** A lane whose rows reach Kafka within this time can give a shard. */
 const publishesWithinMs = 3_000;
+/** Each try leaves the accounts for up to 10 s: after one in vain they are followed for a while. */
+const restMs = 30_000;
 /** The publishers are drained by then: positions that have not arrived after this time will not. */
 const releaseWithinMs = 500;
 
@@ -30,6 +32,8 @@ const releaseWithinMs = 500;
  * here any more, and everything committed is on Kafka.
  */
 export class ShardGiver {
+  /** Monotonic. */
+  private keptAtMs = Number.NEGATIVE_INFINITY;
   private readonly deps: ShardGiverDeps;
   private readonly work: ShardWork;
   private readonly giveWithinMs: number;
@@ -49,7 +53,8 @@ export class ShardGiver {
     const { store, lease, held, ingest, published, clock, metrics, log } = this.deps;
     const mine = held.get(shard);
     // While Kafka is away no shard can be given, so none is left without a process for a try.
-    if (mine === undefined || !(await this.publishes(over))) return false;
+    if (mine === undefined || clock.monotonicMs() - this.keptAtMs < restMs || !(await this.publishes(over)))
+      return false;
     using within = abortAfter(clock, this.giveWithinMs, 'giving the shard', over);
     const { signal } = within;
     try {
@@ -63,6 +68,7 @@ export class ShardGiver {
       return true;
     } catch (err) {
       if (over.aborted) return false;
+      this.keptAtMs = clock.monotonicMs();
       metrics.shardMoves.inc({ move: 'kept' });
       log.warn({ err, shard }, 'a shard could not be given and is kept');
       return false;

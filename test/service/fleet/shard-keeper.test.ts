@@ -27,6 +27,7 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
       unfinished: 0,
       forgets: 0,
     },
+    uncommitted: undefined as Promise<void> | undefined,
     /** Kafka cannot be asked since then. */
     silentSinceMs: undefined as number | undefined,
     onAsk: () => {},
@@ -39,7 +40,10 @@ function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } =
       held,
       sources: { review: () => acts.push(`follow ${held.shards}`) },
       ingest: {
-        committed: async () => void acts.push('resolved'),
+        committed: async () => {
+          await state.uncommitted;
+          acts.push('resolved');
+        },
         fence: async () => void acts.push('fence'),
         forgetOrders: () => {
           state.forgets += 1;
@@ -561,6 +565,22 @@ describe('issue: A process stood still for 13 s when it took 2,000 shards of ano
     const { begin, held, state } = rig();
     await begin();
     expect([held.shards, state.forgets]).toEqual([[0, 1, 2, 3], 1]);
+  });
+});
+
+describe('issue: A drained process with a slow database left one account again and again, and never gave it.', () => {
+  it('follows a shard that could not be given for half a minute before it tries again', async () => {
+    const { begin, held, acts, fleet, clock, state } = rig();
+    await begin();
+    fleet.join(1);
+    fleet.drain(0);
+    state.uncommitted = new Promise(() => undefined);
+    acts.length = 0;
+    await clock.advance(39_000);
+    expect([acts.filter((act) => act === 'quiesce 3'), held.shards]).toEqual([['quiesce 3'], [0, 1, 2, 3]]);
+    state.uncommitted = undefined;
+    await clock.advance(10_000);
+    expect(held.shards).toEqual([]);
   });
 });
 
