@@ -193,8 +193,6 @@ function resolveCancel({ command, updates, rivals, stillEnded }: Resolving): Fin
   let rivalPending = baseline.pendingAction === 'cancel';
   let anotherAction = false;
   const heard = aboveBaseline(baseline, updates);
-  if (heard.length === 0 && stillEnded === true && isTerminal(baseline.status) && state !== 'open')
-    return endedBefore(command, baseline);
   /**
    * An end already there before the cancel is no answer to it, unless the order has worked in
    * between.
@@ -231,6 +229,8 @@ function resolveCancel({ command, updates, rivals, stillEnded }: Resolving): Fin
   }
   const next = nextUnderId(baseline, updates);
   if (next !== undefined) return endedUnseen(next);
+  // What was heard may say more of the same end, whose it is for example.
+  if (stillEnded === true && !isNewEnd && state !== 'open') return endedBefore(command, baseline);
   // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }

@@ -162,3 +162,21 @@ describe('a cancel of an account order, which has no versions', () => {
     ).toEqual(nothing);
   });
 });
+
+describe('issue: A cancel of an ended order stayed unknown once more was learnt of its end.', () => {
+  // A list shows whose order it was, or another average: a new revision, and the same end.
+  const ended = { ...command, state: 'unknown', baseline: { ...baseline, status: 'filled' } } as const;
+  const learnt = updateAt(6, { status: 'filled', callerRef: 'desk-7' });
+  const judge = (updates: readonly ResolvingUpdate[], state: typeof command.state = 'unknown') =>
+    resolveCommand({ command: { ...ended, state }, updates, stillEnded: true });
+
+  it('is moot by a read that shows the same end', () => {
+    expect(judge([])).toMatchObject({ result: 'moot', because: 'ended' });
+    expect(judge([learnt])).toMatchObject({ result: 'moot', because: 'ended' });
+  });
+
+  it('waits where the order has worked since, or the write may not have left', () => {
+    expect(judge([updateAt(6)])).toEqual(nothing);
+    expect(judge([learnt], 'open')).toEqual(nothing);
+  });
+});
