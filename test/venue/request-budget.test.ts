@@ -87,7 +87,7 @@ describe("a venue's requests", () => {
 
   it.each<[string, HttpResult | undefined]>([
     ['nothing', undefined],
-    ['no numbers', { kind: 'answered', status: 429, headers: {}, text: '' }],
+    ['no numbers', { kind: 'answered', status: 200, headers: {}, text: '' }],
     ['only how many are left', { kind: 'answered', status: 200, headers: { 'x-ratelimit-remaining': '0' }, text: '' }],
     ['no number', says({ left: -1 })],
     ['a number of 20 digits', says({ left: 0, limit: 2e19 })],
@@ -225,5 +225,66 @@ describe('issue: Used-up requests at Alpaca left a cancel in doubt, since its 42
     });
     expect(await late.read('probe')).toMatchObject({ ok: true });
     expect(late.sentAt).toEqual([5_000]);
+  });
+});
+
+/** A limit for bursts: 429 while requests are left, or without a word of them. */
+function refuses(headers: Readonly<Record<string, string>> = {}): HttpResult {
+  return { kind: 'answered', status: 429, headers, text: '{}' };
+}
+
+describe('issue: Each place within the rest that the venue asked for met a 429, and became unknown.', () => {
+  it.each<[string, HttpResult, number]>([
+    ['it asks for 7 s', refuses({ 'retry-after': '7' }), 7_000],
+    ['it has requests left', { ...says({ left: 150 }), ...refuses({ 'retry-after': '7' }) }, 7_000],
+    ['it asks for an hour', refuses({ 'retry-after': '3600' }), 60_000],
+    ['it asks for none', refuses(), 1_000],
+  ])('no request but a cancel begins for a while where %s', (_what, answer, waitMs) => {
+    const { budget, held, at } = budgetAt(answer);
+    for (const purpose of ['audit', 'place', 'probe'] as const)
+      expect(budget.take(purpose)).toMatchObject({ waitMs, message: expect.stringContaining('429') });
+    expect(held).toEqual(['audit', 'place', 'probe']);
+    expect(budget.take('cancel')).toMatchObject({ waitMs: Math.min(waitMs, 5_000) });
+    at.ms += Math.min(waitMs, 5_000);
+    expect(budget.take('cancel')).toBeUndefined();
+  });
+
+  it('a place is not sent, and may be repeated behind the rest', async () => {
+    const { budget, write, opened } = venueWith({ left: 150 });
+    budget.saw(refuses({ 'retry-after': '7' }));
+    expect(await write('place')).toMatchObject({
+      ...{ kind: 'not_sent', mayRepeat: true, retryAfterMs: 7_000 },
+      reason: { code: 'REQUESTS_USED_UP' },
+    });
+    expect(opened).toEqual([]);
+  });
+});
+
+describe('issue: All that had waited for a venue went out at once when its rest was over.', () => {
+  it('one request goes each second until one has another answer than 429', () => {
+    const { budget, takes, at } = budgetAt(refuses({ 'retry-after': '7' }));
+    at.ms += 7_000;
+    expect(takes('audit')).toBe(1);
+    expect(takes('probe')).toBe(0);
+    budget.saw(refuses());
+    at.ms += 1_000;
+    expect(takes('probe')).toBe(1);
+    budget.saw(says({ left: 200 }));
+    expect(takes('place')).toBe(160);
+  });
+
+  it('an answer to a request from before the rest says nothing of it', () => {
+    const { budget, takes, at } = budgetAt(refuses({ 'retry-after': '7' }));
+    budget.saw({ kind: 'failed', code: 'deadline', message: 'no answer', sent: 'maybe' });
+    at.ms += 7_000;
+    expect(takes('audit')).toBe(1);
+  });
+
+  it('no answer at all keeps nobody out', () => {
+    const { takes, at } = budgetAt(refuses());
+    for (let second = 0; second < 3; second += 1) {
+      at.ms += 1_000;
+      expect(takes('audit')).toBe(1);
+    }
   });
 });
