@@ -49,7 +49,7 @@ export class RequestBudget {
   /** Monotonic: when the last 429 came, and until when it asks for a rest. */
   private refusedMs = Number.NEGATIVE_INFINITY;
   private restEndsMs = Number.NEGATIVE_INFINITY;
-  /** No request has ended otherwise than by 429 behind the rest: the next one waits for this time. */
+  /** Every request has met a 429 since: the next one waits for its turn. */
   private isRefused = false;
   private nextTryMs = Number.NEGATIVE_INFINITY;
   private readonly clock: Clock;

@@ -19,6 +19,7 @@ import { Repairs } from './repairs.ts';
 import type { OnRowResult, RowIntake, TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
 import type { StreamTimings } from './stream-timings.ts';
+import { TouchedReads } from './touched-reads.ts';
 import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
@@ -116,16 +117,10 @@ export class AccountReader {
   private inTrouble = false;
   /** The last complete read showed nothing at all. */
   private wasEmpty = false;
-  /**
-   * From when the venue has to say which orders were touched. It is newer than the mark, which an
-   * account without new orders does not move, or older: it did not say so then.
-   */
-  private touchedFrom: string | undefined;
-  /** It was logged that the venue does not say which orders were touched. */
-  private hasNoActivities = false;
   private saved: Promise<unknown> = Promise.resolve();
   /** By the reads that make the account live. */
   readonly repairs = new Repairs();
+  private readonly touchedReads: TouchedReads;
   private readonly deps: AccountReaderDeps;
   private readonly options: AccountReaderOptions;
 
@@ -133,6 +128,9 @@ export class AccountReader {
     this.deps = deps;
     this.options = options;
     this.current = record;
+    const { stream, timings } = options;
+    const { accountId } = record;
+    this.touchedReads = new TouchedReads(deps, { stream, accountId, overlapMs: timings.overlapMs });
   }
 
   get record(): AccountRecord {
@@ -171,15 +169,17 @@ export class AccountReader {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    const touched = await this.readTouched(progress, requests.at(-1)?.after);
-    if ('error' in touched) return incomplete(touched.error);
+    const listedFrom = kinds[kind].looksFar ? requests.at(-1)?.after : undefined;
+    const touched = listedFrom === undefined ? undefined : await this.touchedReads.read(progress, listedFrom);
+    if (touched !== undefined && 'error' in touched) return incomplete(touched.error);
     // Not from what follows: a list with the open orders shows newer changes than the lists before,
     // and no order ended in between.
     const { highest } = progress;
     // Asking.
     if (kinds[kind].isSlow && progress.asksSilent) silencePace.asked(beganMs);
     const taken = (item: TakenRow) => this.taken(item, progress);
-    const asking = { ...this.deps, page, taken };
+    const notShown = (orderId: string) => this.touchedReads.noteNotShown(orderId, progress);
+    const asking = { ...this.deps, page, taken, notShown };
     const silent = await askAfterSilent(asking, this.options.stream, this.current.accountId, progress);
     if (silent !== undefined) {
       silencePace.beginAnew();
@@ -191,7 +191,7 @@ export class AccountReader {
     if (kinds[kind].showsAbsence && progress.unread.size > 0) return incomplete(unclear);
     // Remembered.
     await this.remember({ ...progress, highest });
-    this.touchedFrom = touched.from;
+    if (touched !== undefined) this.touchedReads.readComplete(touched, progress);
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
       unrecovered.readComplete(lossMark, !progress.unread.has(undefined));
@@ -217,6 +217,7 @@ export class AccountReader {
       budget,
       shownOpen: new Set(),
       touched: new Map(),
+      isTouchedLeft: false,
       shown: [],
       working: [],
       uncertain: [],
@@ -266,36 +267,6 @@ export class AccountReader {
     const older = kind === 'audit' ? doubts.auditBegins() : undefined;
     const told = [newestEventAt(), older].flatMap((at) => (at === undefined ? [] : [msOf(at)]));
     return Math.min(...told.filter((at) => at < msOf(mark) - overlapMs), Number.POSITIVE_INFINITY);
-  }
-
-  /**
-   * Behind the lists: all that happened until their end is shown now, and the next read that looks
-   * far begins before it. Returns where that one has to begin, or the error if it stays incomplete.
-   */
-  private async readTouched(
-    progress: ReadProgress,
-    listedFrom: string | undefined,
-  ): Promise<{ readonly from: string | undefined } | { readonly error: PlatformError }> {
-    const { reads, log } = this.deps;
-    const { stream, timings } = this.options;
-    const { touchedFrom: from } = this;
-    if (listedFrom === undefined || !kinds[progress.kind].looksFar) return { from };
-    const after = from ?? listedFrom;
-    const request = { stream, accountId: this.current.accountId, after };
-    const result = await reads.touchedOrders?.(request, progress.signal, progress.budget);
-    if (result?.kind === 'failed') return result;
-    if (result?.kind === 'read') {
-      for (const order of result.orders) progress.touched.set(order.orderId, order);
-      return { from: earlier(result.upTo, progress.startedMs, timings.overlapMs) };
-    }
-    if (result?.kind === 'absent' && !this.hasNoActivities) {
-      this.hasNoActivities = true;
-      log.warn(
-        { stream, accountId: request.accountId },
-        'the venue shows this key no activities: a change of an ended order is seen by its event alone',
-      );
-    }
-    return { from: after };
   }
 
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {
@@ -348,7 +319,7 @@ export class AccountReader {
    * from the horizon on again costs nothing. A row from the future would hide them too, so the mark
    * never passes our own clock by more than the shorter overlap.
    */
-  private async remember({ kind, highest, startedMs, storeMark }: ReadProgress): Promise<void> {
+  private async remember({ kind, highest, startedMs, storeMark, isTouchedLeft }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;
     if (highest === undefined) return;
     const cap = formatInstant(startedMs + this.options.timings.resyncOverlapMs);
@@ -357,8 +328,9 @@ export class AccountReader {
     const next = [cap, oldest].reduce((least, each) => (compareInstants(each, least) < 0 ? each : least), highest);
     await this.save((record) => {
       const readUpTo = later(record.readUpTo, next);
-      // The first read of all looks back as far as an audit.
-      const looksFar = kinds[kind].looksFar || record.readUpTo === undefined;
+      // The first read of all looks back as far as an audit. After a start activities are asked for
+      // from this mark on.
+      const looksFar = (kinds[kind].looksFar && !isTouchedLeft) || record.readUpTo === undefined;
       const auditedUpTo = looksFar ? later(record.auditedUpTo, next) : record.auditedUpTo;
       const isKnown = readUpTo === record.readUpTo && auditedUpTo === record.auditedUpTo;
       return isKnown || storeMark !== this.deps.intake.mark ? record : { ...record, readUpTo, auditedUpTo };

@@ -25,6 +25,8 @@ interface AskDeps {
   readonly page: (page: Page) => Promise<void>;
   /** Called with each single order's result, as the read itself is for its pages. */
   readonly taken: (item: TakenRow) => void;
+  /** Called with each touched order missing in its answer. */
+  readonly notShown: (orderId: string) => void;
 }
 
 type SilentOrder = Pick<OpenOrder, 'orderId' | 'sourceEpoch'>;
@@ -41,6 +43,11 @@ const atOnce = 4;
  * from last year would make that list long.
  */
 const listAbove = 8;
+/**
+ * Touched orders unknown here, in one read: no list is known to have them. A venue may name
+ * thousands, and takes 200 requests a minute.
+ */
+const mostUnknown = 50;
 /** Each takes the time of all its repeats. */
 const mostUnanswered = 3;
 
@@ -130,8 +137,10 @@ async function findSilent(
  * Those of the touched orders that may be older here: they are not known, were changed before that,
  * or have another quantity filled. A late fill may be of before the end that is shown here.
  */
-async function findTouched({ registry, absent }: AskDeps, stream: Stream, { touched }: ReadProgress): Promise<Found[]> {
+async function findTouched({ registry, absent }: AskDeps, stream: Stream, progress: ReadProgress): Promise<Found[]> {
+  const { touched } = progress;
   const older: Found[] = [];
+  const unknown: Found[] = [];
   const rest = [...touched.values()].filter(({ orderId }) => absent.isDue(orderId));
   while (rest.length > 0) {
     const some = rest.splice(0, pageSize);
@@ -143,15 +152,16 @@ async function findTouched({ registry, absent }: AskDeps, stream: Stream, { touc
     for (const { orderId, at, cumQty } of some) {
       const order = known.get(orderId);
       const isSame = cumQty === undefined || order?.cumQty === cumQty;
-      if (order === undefined || !isSame || compareInstants(order.updatedAt, at) < 0)
-        older.push({ ...(order ?? { orderId }), isTouched: true });
+      if (order === undefined) unknown.push({ orderId, isTouched: true });
+      else if (!isSame || compareInstants(order.updatedAt, at) < 0) older.push({ ...order, isTouched: true });
     }
   }
-  return older;
+  progress.isTouchedLeft = unknown.length > mostUnknown;
+  return [...older, ...unknown.slice(0, mostUnknown)];
 }
 
 async function lookAtEach(
-  { looks, taken, absent, silencePace }: AskDeps,
+  { looks, taken, notShown, absent, silencePace }: AskDeps,
   orders: readonly Found[],
   { kind, signal, cause, budget, unread, onResult }: ReadProgress,
 ): Promise<{ readonly orderId: string; readonly error: PlatformError } | undefined> {
@@ -168,7 +178,8 @@ async function lookAtEach(
       // the account from ever being live: it is treated like "no such order".
       if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error)))
         failure = { orderId, error: look.error };
-      if (look.kind === 'absent' && order.isTouched !== true) unknown.push(order);
+      else if (order.isTouched && look.kind !== 'found') notShown(orderId);
+      else if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);
       if (look.kind === 'unclear') unread.add(orderId);
     }

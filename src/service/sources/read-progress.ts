@@ -57,6 +57,8 @@ export interface ReadProgress {
   readonly shownOpen: Set<string>;
   /** By id: something happened to them, and no row has shown them since that was read. */
   readonly touched: Map<string, TouchedOrder>;
+  /** More of them are unknown here than one read asks for. */
+  isTouchedLeft: boolean;
   readonly shown: string[];
   readonly working: string[];
   readonly uncertain: string[];

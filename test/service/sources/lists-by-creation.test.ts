@@ -227,6 +227,39 @@ describe('issue: A bust stayed unseen for ever where the activities answered 404
   });
 });
 
+describe('issue: Thousands of orders that only the activities named used up the requests of an account.', () => {
+  it('asks for fifty of them with each audit, and for each before one again', async () => {
+    const { platform, account, registry, audits, shows, touches } = await withEnded();
+    const ids = Array.from({ length: 130 }, (_, index) => `o-${index + 1_000}`);
+    // The next audits would go by a newer mark.
+    shows(row('o-1', 10), row('o-2', 40), row('o-3', 50));
+    platform.shows = listed;
+    touches(...ids.map((orderId) => ({ orderId, at: at(58) })));
+    const asked: number[] = [];
+    for (let audit = 0; audit < 3; audit += 1) {
+      platform.gets.length = 0;
+      await audits();
+      const gets = platform.gets.filter((id) => id.length > 5);
+      asked.push(gets.length);
+      expect(registry.get('alpaca', 'acct-1')?.auditedUpTo).toBe(at(audit < 2 ? 40 : 50));
+      for (const id of gets) ids.splice(ids.indexOf(id), 1);
+    }
+    expect([asked, ids]).toEqual([[50, 50, 30], []]);
+    expect(account('alpaca', 'acct-1')?.state).toBe('live');
+  });
+
+  it('asks for one of them again where something has happened to it since', async () => {
+    const { platform, audits, touches } = await withEnded();
+    const ids = Array.from({ length: 60 }, (_, index) => `o-${index + 1_000}`);
+    touches(...ids.map((orderId) => ({ orderId, at: at(56) })));
+    await audits();
+    touches(...ids.map((orderId) => ({ orderId, at: at(orderId === 'o-1000' ? 57 : 56) })));
+    platform.gets.length = 0;
+    await audits();
+    expect(platform.gets.toSorted()).toEqual(['o-1000', ...ids.slice(50)]);
+  });
+});
+
 describe('a stream whose lists go by creation', () => {
   it('follows its own stream alone, and marks the newest creation that was shown', async () => {
     const { registry, platform, connectors } = await live([row('o-1', 10, { updatedAt: at(55) }), row('o-2', 20)]);
