@@ -40,10 +40,7 @@ export interface ConnectionHandlers {
 interface Subscription {
   /** Resolves with the platform's answer, or with `ended`. Never rejects. */
   readonly result: Promise<SubscribeResult>;
-  /**
-   * Resolves when the first request was not answered within `ackMs`. It is asked again for as long
-   * as the connection lives.
-   */
+  /** Resolves if no answer comes within `ackMs`: it is asked again while the connection lives. */
   readonly missed: Promise<void>;
 }
 
@@ -99,6 +96,8 @@ export class Connection {
   private readonly inForce = new Set<string>();
   /** The accounts asked for. */
   private readonly followed = new Set<string>();
+  /** The last one that was left: its events may be on their way. */
+  private left: string | undefined;
   /** `frameMs` of the silence in which a message was asked for. */
   private askedInSilenceMs: number | undefined;
   private answersSubscriptions = false;
@@ -178,6 +177,7 @@ export class Connection {
     for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
     this.inForce.delete(accountId);
     this.followed.delete(accountId);
+    this.left = accountId;
     if (this.state === 'open') this.socket.send(this.options.protocol.unsubscribe(this.nextId(), accountId));
   }
 
@@ -255,18 +255,18 @@ export class Connection {
 
   private happened(frame: Extract<Frame, { kind: 'event' }>, text: string): void {
     const accountId = frame.accountId ?? this.onlyAccount();
-    if (accountId === undefined) {
-      const detail = `it names no account, and the connection has ${this.followed.size}`;
-      const { stream } = frame;
-      this.handlers.onUnreadable({ kind: 'unreadable', reason: 'bad_target', detail, stream }, text, this);
+    if (accountId !== undefined) {
+      const named = frame.accountId === undefined ? { ...frame, accountId } : (frame as EventFrame);
+      this.handlers.onEvent(named, text, this);
       return;
     }
-    const named = frame.accountId === undefined ? { ...frame, accountId } : (frame as EventFrame);
-    this.handlers.onEvent(named, text, this);
+    const detail = `it names no account, and the connection has ${this.followed.size}`;
+    const fault = { kind: 'unreadable', reason: 'bad_target', detail, stream: frame.stream } as const;
+    this.handlers.onUnreadable(fault, text, this);
   }
 
   private onlyAccount(): string | undefined {
-    const [only, another] = this.followed;
+    const [only = this.left, another] = this.followed;
     return another === undefined ? only : undefined;
   }
 

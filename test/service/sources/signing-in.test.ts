@@ -105,6 +105,18 @@ it('has a subscription in force by an answer without an id', async () => {
   expect(await connection.subscribe('acct-1').result).toEqual({ kind: 'acknowledged' });
 });
 
+describe('issue: An account that left its process in the middle of its events left dead letters behind.', () => {
+  it('an event that was on its way belongs to the account that was left', async () => {
+    const { handlers, connection, send } = await connected(welcome);
+    await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
+    await connection.subscribe('acct-1').result;
+    connection.unsubscribe('acct-1');
+    send(event);
+    await vi.waitFor(() => expect(handlers.onEvent.mock.calls[0]?.[0]).toEqual({ ...event, accountId: 'acct-1' }));
+    expect(handlers.onUnreadable).not.toHaveBeenCalled();
+  });
+});
+
 it('gives an event without an account to the only one, and to none of two', async () => {
   const { handlers, connection, send } = await connected(welcome);
   await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
