@@ -48,12 +48,13 @@ interface KeyOptions {
 
 /**
  * A key as a source of tokens: one token, for ever. Undefined: it is stored, and can't be read.
- * `refusal`: what a person has to do.
+ * `refusal`: what a person has to do. One of the venue's addresses may refuse what the others take:
+ * its stream must not keep a cancel from going out.
  */
 export class KeySource implements LoginTokens {
   private readonly token: AccessToken | undefined;
-  /** Since when, and the rest after it. Undefined: the last answer was not a refusal. */
-  private refused: { readonly atMs: number; readonly restMs: number } | undefined;
+  /** By origin, if its last answer was a refusal: since when, and the rest after it. */
+  private readonly refused = new Map<string, { readonly atMs: number; readonly restMs: number }>();
   private readonly clock: Clock;
   private readonly error: PlatformError;
   readonly requests: RequestBudget | undefined;
@@ -68,7 +69,7 @@ export class KeySource implements LoginTokens {
   }
 
   status(): TokenStatus {
-    if (this.token !== undefined && this.refused === undefined) return { state: 'held' };
+    if (this.token !== undefined && this.refused.size === 0) return { state: 'held' };
     return { state: 'login_required', lastError: this.error.message };
   }
 
@@ -77,24 +78,25 @@ export class KeySource implements LoginTokens {
     return (await this.stored())?.reveal() !== this.token?.secret.reveal();
   }
 
-  async get(): Promise<TokenResult> {
-    const { atMs = 0, restMs = 0 } = this.refused ?? {};
+  async get(url: string): Promise<TokenResult> {
+    const { atMs = 0, restMs = 0 } = this.refused.get(new URL(url).origin) ?? {};
     return this.token === undefined || this.clock.monotonicMs() - atMs < restMs
       ? { ok: false, error: this.error }
       : { ok: true, token: this.token };
   }
 
-  async renew(): Promise<TokenResult> {
+  async renew(_generation: number, url: string): Promise<TokenResult> {
+    const { origin } = new URL(url);
     const atMs = this.clock.monotonicMs();
-    const { atMs: beforeMs, restMs } = this.refused ?? { atMs, restMs: 0 };
+    const { atMs: beforeMs, restMs } = this.refused.get(origin) ?? { atMs, restMs: 0 };
     // An answer to a request from before the refusal says nothing new.
     const isNew = atMs - beforeMs >= restMs;
-    if (isNew) this.refused = { atMs, restMs: Math.min(longestRestMs, Math.max(firstRestMs, 2 * restMs)) };
+    if (isNew) this.refused.set(origin, { atMs, restMs: Math.min(longestRestMs, Math.max(firstRestMs, 2 * restMs)) });
     return { ok: false, error: this.error };
   }
 
-  taken(): void {
-    this.refused = undefined;
+  taken(_generation: number, url: string): void {
+    this.refused.delete(new URL(url).origin);
   }
 
   onRenewed(): () => void {

@@ -86,7 +86,7 @@ async function checkKey(
   if (!listed.complete)
     return { findings: [fail(part, `${url}: ${listed.error.message}`, fixOf(listed.error, setting, fix))] };
   const [account] = listed.accounts;
-  const credential = await tokens.get();
+  const credential = await tokens.get(streamUrl);
   const end = credential.ok ? await signIn(deps, { stream, url: streamUrl, token: credential.token }) : undefined;
   const isStreamSet = isOfSettings && config.alpacaStreamUrl !== undefined;
   const findings = [

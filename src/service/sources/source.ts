@@ -227,7 +227,10 @@ export class Source {
       this.deps,
       { protocol, url, token, timings },
       {
-        onOpen,
+        onOpen: (opened) => {
+          this.deps.tokens.taken(token.generation, url);
+          onOpen(opened);
+        },
         onEvent: (frame, text, from) => this.event(frame, text, from),
         onUnreadable: (frame, text, from) => this.unreadable(frame, text, from),
         onControl: () => this.meter.frame('control', this.deps.clock.nowMs()),

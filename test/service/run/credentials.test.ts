@@ -216,7 +216,7 @@ describe('a key that is linked', () => {
       prefix: 'alpaca_paper:',
       connectors: {
         add: async (credential, { tokens }) => {
-          const token = await tokens.get('');
+          const token = await tokens.get('http://venue');
           working.set(credential, token.ok ? token.token.secret.reveal() : token.error.message);
         },
         remove: async (credential) => void working.delete(credential),

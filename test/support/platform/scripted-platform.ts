@@ -89,7 +89,7 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     return this.get();
   }
 
-  taken(): void {}
+  taken: TokenSource['taken'] = () => undefined;
 
   onRenewed(callback: (token: AccessToken) => void): () => void {
     this.renewed.add(callback);
