@@ -85,6 +85,7 @@ const auditRest = 9;
 const auditRestMaxMs = 2_000;
 /** It gives way to all other requests. */
 const auditBudget: ReadBudget = { purpose: 'audit', spend: () => undefined, mayRepeat: () => true };
+const onceBudget: ReadBudget = { purpose: 'resync', spend: () => undefined, mayRepeat: () => false };
 
 /**
  * The one reader for an account's lists: it asks the platform for pages, gives each row to ingest,
@@ -169,8 +170,7 @@ export class AccountReader {
       const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    const listedFrom = kinds[kind].looksFar ? requests.at(-1)?.after : undefined;
-    const touched = listedFrom === undefined ? undefined : await this.touchedReads.read(progress, listedFrom);
+    const touched = await this.readTouched(progress, requests.at(-1)?.after);
     if (touched !== undefined && 'error' in touched) return incomplete(touched.error);
     // Not from what follows: a list with the open orders shows newer changes than the lists before,
     // and no order ended in between.
@@ -267,6 +267,22 @@ export class AccountReader {
     const older = kind === 'audit' ? doubts.auditBegins() : undefined;
     const told = [newestEventAt(), older].flatMap((at) => (at === undefined ? [] : [msOf(at)]));
     return Math.min(...told.filter((at) => at < msOf(mark) - overlapMs), Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * From the mark of audits on, whatever the read: no other one says that they were asked for. A
+   * read that makes the account live asks once, and goes on without an answer: its first audit asks
+   * again.
+   */
+  private async readTouched(progress: ReadProgress, listedFrom: string | undefined) {
+    const { makesLive, looksFar } = kinds[progress.kind];
+    if (looksFar) return this.touchedReads.read(progress, listedFrom);
+    if (!makesLive) return undefined;
+    const { auditedUpTo: mark } = this.current;
+    const { overlapMs } = this.options.timings;
+    const after = mark && earlier(mark, this.setBackMs(progress.kind, mark, overlapMs), overlapMs);
+    const touched = await this.touchedReads.read({ ...progress, budget: onceBudget }, after);
+    return touched === undefined || 'error' in touched ? undefined : touched;
   }
 
   private async page({ rows, bytes }: Page, progress: ReadProgress): Promise<void> {

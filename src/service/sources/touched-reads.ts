@@ -54,15 +54,16 @@ export class TouchedReads {
 
   /**
    * Behind the lists: all that happened until their end is shown now. Fills `progress.touched`.
-   * `listedFrom`: where the newer one begins. Undefined: the venue has no such read.
+   * `listedFrom`: where the newer one begins. Undefined: there is no such read, or no time for it.
    */
   async read(
     progress: ReadProgress,
-    listedFrom: string,
+    listedFrom: string | undefined,
   ): Promise<NextRead | { readonly error: PlatformError } | undefined> {
     const { reads, log } = this.deps;
     const { stream, accountId, overlapMs } = this.options;
     const after = this.from ?? listedFrom;
+    if (after === undefined) return undefined;
     const result = await reads.touchedOrders?.({ stream, accountId, after }, progress.signal, progress.budget);
     if (result === undefined || result.kind === 'failed') return result;
     if (result.kind === 'read') {

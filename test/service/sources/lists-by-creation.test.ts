@@ -227,6 +227,41 @@ describe('issue: A bust stayed unseen for ever where the activities answered 404
   });
 });
 
+describe('issue: An account was live, and a late fill from before was unseen until its first audit.', () => {
+  it('asks for the touched orders before it is live, and counts none as lost by the stream', async () => {
+    const { account, filled, platform, socket, until, changes, clock } = await withEnded();
+    await clock.advance(70_000);
+    const asked: string[] = [];
+    platform.touched = (after) => {
+      asked.push(after);
+      return { kind: 'read', orders: [{ orderId: 'o-1', at: at(58), cumQty: '60' }], upTo };
+    };
+    socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    changes({ cumQty: '60', updatedAt: at(58) });
+    await until('alpaca', 'resyncing');
+    await until('alpaca', 'live');
+    expect([filled(), asked]).toEqual(['60', [at(35)]]);
+    await clock.advance(130_000);
+    expect(account('alpaca', 'acct-1')?.silentLosses.events).toBe(0);
+  });
+
+  it('asks in audits of an account without an order too', async () => {
+    const { platform, clock, status } = await live([]);
+    platform.touched = () => ({ kind: 'read', orders: [{ orderId: 'o-1', at: at(58) }], upTo });
+    platform.shows = () => false;
+    platform.rows.set('alpaca:acct-1', [row('o-1', 10, ended)]);
+    expect(await clock.advanceUntil(() => status('o-1') === 'filled', 120_000)).toBe(true);
+  });
+
+  it('is live all the same where the venue can not name them', async () => {
+    const { platform, socket, until } = await withEnded();
+    platform.touched = () => ({ kind: 'failed', error: { code: 'X', message: 'down', retryable: true, sent: 'yes' } });
+    socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    await until('alpaca', 'resyncing');
+    await until('alpaca', 'live');
+  });
+});
+
 describe('issue: Thousands of orders that only the activities named used up the requests of an account.', () => {
   it('asks for fifty of them with each audit, and for each before one again', async () => {
     const { platform, account, registry, audits, shows, touches } = await withEnded();
