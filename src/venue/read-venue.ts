@@ -101,7 +101,7 @@ export async function readVenue(
   }
 }
 
-/** The order that is the whole answer of this address. */
+/** The order that is the whole answer. Only a 404 in the venue's words shows its absence. */
 export async function readOrderAt(
   deps: ReadDeps,
   dialect: Dialect,
@@ -110,7 +110,8 @@ export async function readOrderAt(
 ): Promise<GetResult> {
   const answer = await readVenue(deps, dialect, { operation: 'get_order', url }, signal);
   if (answer.ok) return { kind: 'found', row: answer.value, bytes: answer.bytes };
-  return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
+  const { error } = answer;
+  return error.status === 404 && error.code !== 'BAD_ANSWER' ? { kind: 'absent' } : { kind: 'failed', error };
 }
 
 async function attempt(

@@ -132,12 +132,14 @@ async function listByReference(
   return { complete: true, rows: 1 };
 }
 
+const flag = z.unknown().optional();
+
 const accountShape = z.object({
-  account_number: z.string(),
-  status: z.string().optional(),
-  trading_blocked: z.boolean().optional(),
-  account_blocked: z.boolean().optional(),
-  trade_suspended_by_user: z.boolean().optional(),
+  account_number: z.union([z.string(), z.number()]).transform(String),
+  status: z.string().optional().catch(undefined),
+  trading_blocked: flag,
+  account_blocked: flag,
+  trade_suspended_by_user: flag,
 });
 
 /** The one account of the key pair, by the number that people know it by. */
@@ -151,9 +153,9 @@ async function listAccounts(
   const { data: account } = accountShape.safeParse(answer.value);
   if (account === undefined || !isPlatformId(account.account_number))
     return listFault('BAD_ANSWER', 'the account has another shape than the documents say');
-  const isBlocked = account.trading_blocked || account.account_blocked || account.trade_suspended_by_user;
-  const { account_number: accountId, status } = account;
-  const isOpen = status === 'ACTIVE' && isBlocked !== true;
+  const { account_number: accountId, status, ...flags } = account;
+  // A flag that can't be read permits nothing.
+  const isOpen = status === 'ACTIVE' && Object.values(flags).every((raised) => (raised ?? false) === false);
   return {
     complete: true,
     accounts: [{ accountId, isOpen, isSim: isPaper, ...(status !== undefined && { status }) }],

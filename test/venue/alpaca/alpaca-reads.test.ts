@@ -91,6 +91,39 @@ describe('the reads of Alpaca, against its emulator', () => {
   });
 });
 
+async function answering(status: number, body: unknown) {
+  const server = await scriptedServer((_request, response) => json(response, status, body));
+  onTestFinished(() => server.close());
+  return readsOf(server.url);
+}
+
+describe('issue: A page of a proxy with status 404 counted as the word of Alpaca that there is no order.', () => {
+  it('shows no absence, neither of an order nor of a reference', async () => {
+    const { get, list } = await answering(404, { error: 'no healthy upstream' });
+    expect(await get('61e69015-8549-4bfd-b9c3-01e75843f47d')).toMatchObject({
+      kind: 'failed',
+      error: { status: 404, code: 'BAD_ANSWER' },
+    });
+    expect((await list({ reference: 'tm-1' })).result).toMatchObject({ complete: false });
+  });
+});
+
+describe('issue: An account at Alpaca was not followed, since a flag of it was null.', () => {
+  const account = { account_number: 'PA1', status: 'ACTIVE' };
+  it.each<[unknown, boolean, object]>([
+    [null, true, {}],
+    [false, true, {}],
+    [true, false, {}],
+    ['true', false, {}],
+    [undefined, false, { status: null }],
+    [undefined, false, { status: 7 }],
+    [undefined, true, { account_number: 1 }],
+  ])('is followed where it is %j, and may trade: %j (%j)', async (flag, isOpen, more) => {
+    const { reads } = await answering(200, { ...account, trading_blocked: flag, ...more });
+    expect(await reads.listAccounts(signal)).toMatchObject({ complete: true, accounts: [{ isOpen }] });
+  });
+});
+
 describe('a list', () => {
   const at = (submitted_at: unknown, id = String(submitted_at)) => ({ ...alpacaRow, id, submitted_at });
 
