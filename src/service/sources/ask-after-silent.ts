@@ -137,11 +137,11 @@ async function findSilent(
  * Those of the touched orders that may be older here: they are not known, were changed before that,
  * or have another quantity filled. A late fill may be of before the end that is shown here.
  */
-async function findTouched({ registry, absent }: AskDeps, stream: Stream, progress: ReadProgress): Promise<Found[]> {
+async function findTouched({ registry }: AskDeps, stream: Stream, progress: ReadProgress): Promise<Found[]> {
   const { touched } = progress;
   const older: Found[] = [];
   const unknown: Found[] = [];
-  const rest = [...touched.values()].filter(({ orderId }) => absent.isDue(orderId));
+  const rest = [...touched.values()];
   while (rest.length > 0) {
     const some = rest.splice(0, pageSize);
     const named = await registry.ordersNamed(

@@ -262,6 +262,20 @@ describe('issue: An account was live, and a late fill from before was unseen unt
   });
 });
 
+describe('issue: An order rested as unknown to its venue for minutes, while activities named its fills.', () => {
+  it('is asked for with the next audit', async () => {
+    const { clock, platform, shows, status } = await live([row('o-1', 10), row('o-2', 40)]);
+    shows(row('o-2', 40));
+    const answers = () => platform.gets.filter((id) => id === 'o-1').length;
+    expect(await clock.advanceUntil(() => answers() === 4, 1_200_000)).toBe(true);
+    await clock.advance(5_000);
+    platform.touched = () => ({ kind: 'read', orders: [{ orderId: 'o-1', at: at(58), cumQty: '100' }], upTo });
+    shows(row('o-1', 10, { ...ended, updatedAt: at(58) }), row('o-2', 40));
+    platform.shows = (each, request) => each['ordId'] === 'o-2' && listed(each, request);
+    expect(await clock.advanceUntil(() => status('o-1') === 'filled', 80_000)).toBe(true);
+  });
+});
+
 describe('issue: Thousands of orders that only the activities named used up the requests of an account.', () => {
   it('asks for fifty of them with each audit, and for each before one again', async () => {
     const { platform, account, registry, audits, shows, touches } = await withEnded();
