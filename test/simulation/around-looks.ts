@@ -11,7 +11,7 @@ export function aroundLooks(accounts: FollowedAccounts, around: AroundLook): Fol
       return accounts.hasListed;
     },
     streams: accounts.streams,
-    standing: (accountId) => accounts.standing(accountId),
+    standing: (...which) => accounts.standing(...which),
     account: (stream, accountId) => {
       const account = accounts.account(stream, accountId);
       if (account === undefined) return undefined;

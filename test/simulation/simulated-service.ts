@@ -361,7 +361,7 @@ export class SimulatedService {
       tokensFor: (accountId: string) =>
         deps.links === undefined ? credentials.logins.get(venue.loginOf(accountId)) : connectors.tokensFor(accountId),
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
-      standing: (accountId: string) => connectors.standing(accountId),
+      standing: (...of: Parameters<Connectors['standing']>) => connectors.standing(...of),
     };
     const lines = platform.entry.lines(host);
     const entry = venue.orderEntry({ accounts, lines, clock, metrics: this.metrics.platform });

@@ -192,7 +192,7 @@ function* placingObjections(
       'PLACING_HALTED',
       `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
     );
-  const standing = accounts.standing(accountId);
+  const standing = accounts.standing(stream, accountId);
   if (standing?.isOpen === false) yield notOpen(standing);
   const account = accounts.account(stream, accountId);
   if (options.needsLive && account?.notEnrolled === true) yield notEnrolled;

@@ -98,7 +98,7 @@ export interface FollowedAccounts {
   /** The account on one stream; undefined where it is not followed. */
   account(stream: Stream, accountId: string): AccountAccess | undefined;
   /** Undefined where it is not followed, or no list has shown it since the start. */
-  standing(accountId: string): AccountStanding | undefined;
+  standing(stream: Stream, accountId: string): AccountStanding | undefined;
 }
 
 /**

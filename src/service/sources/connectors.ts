@@ -185,10 +185,11 @@ export class Connectors {
   }
 
   /**
-   * The platform's word on the account; undefined if it is not followed, or was not listed in this
-   * term.
+   * The platform's word on the account; undefined if it is not followed on that stream, or was not
+   * listed in this term.
    */
-  standing(accountId: string): AccountStanding | undefined {
+  standing(stream: Stream, accountId: string): AccountStanding | undefined {
+    if (this.account(stream, accountId) === undefined) return undefined;
     return this.followerOf(accountId)?.list.lists.accounts.get(accountId)?.standing;
   }
 

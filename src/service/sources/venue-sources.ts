@@ -4,7 +4,7 @@ import type { Unfollowed } from './accounts-follower.ts';
 import type { Connectors, LoginSource } from './connectors.ts';
 import type { ConnectionReading } from './source-status.ts';
 
-/** The sources of all venues, as one. An account is followed at one venue. */
+/** The sources of all venues, as one. Two venues may have accounts of one name. */
 export class VenueSources implements FollowedAccounts {
   private readonly venues: readonly Connectors[];
   private readonly all: readonly Connectors[];
@@ -53,11 +53,11 @@ export class VenueSources implements FollowedAccounts {
   }
 
   account(stream: Stream, accountId: string): AccountAccess | undefined {
-    return this.first((venue) => venue.account(stream, accountId));
+    return this.of(stream)?.account(stream, accountId);
   }
 
-  standing(accountId: string): AccountStanding | undefined {
-    return this.first((venue) => venue.standing(accountId));
+  standing(stream: Stream, accountId: string): AccountStanding | undefined {
+    return this.of(stream)?.standing(stream, accountId);
   }
 
   connections(): readonly ConnectionReading[] {
@@ -68,11 +68,7 @@ export class VenueSources implements FollowedAccounts {
     return this.venues.flatMap((venue) => venue.status());
   }
 
-  private first<T>(of: (venue: Connectors) => T | undefined): T | undefined {
-    for (const venue of this.venues) {
-      const found = of(venue);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+  private of(stream: Stream): Connectors | undefined {
+    return this.venues.find(({ streams }) => streams.includes(stream));
   }
 }

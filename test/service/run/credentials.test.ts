@@ -141,9 +141,9 @@ describe('the credentials of a service', () => {
     if (client !== undefined) client.accounts = [{ accountId: 'hers', isOpen: true, isSim: true }];
     await clock.advance(8_000);
     expect(sources.tokensFor('hers')).toBe(tokens.get('client'));
-    expect(sources.standing('hers'), 'no list of it has been read since').toBeUndefined();
+    expect(sources.standing('account', 'hers'), 'no list of it has been read since').toBeUndefined();
     await clock.advance(120_000);
-    expect(sources.standing('hers')).toEqual({ isOpen: true });
+    expect(sources.standing('account', 'hers')).toEqual({ isOpen: true });
   });
 
   it('give none while the lane is not held', async () => {

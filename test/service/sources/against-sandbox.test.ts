@@ -190,7 +190,7 @@ describe('the connectors against the sandbox', () => {
     await isLive();
     await verb('/orders', { stream: 'prediction', accountId: id });
     await verb('/accounts/SIM-7001', { status: 'CLOSED' });
-    await eventually(() => expect(rig.connectors.standing(id)?.isOpen).toBe(false));
+    await eventually(() => expect(rig.connectors.standing('account', id)?.isOpen).toBe(false));
     // Seen while the account is closed: nothing can be placed
     // there, and what is open can be cancelled.
     await verb('/orders', { stream: 'account', accountId: id });

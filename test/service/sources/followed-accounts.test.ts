@@ -139,7 +139,7 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
       await rig.until('account', 'live');
       await rig.until('prediction', 'live');
       const standing = { isOpen: false, ...(status !== undefined && { status }) };
-      expect(rig.connectors.standing('acct-1')).toEqual(standing);
+      expect(rig.connectors.standing('account', 'acct-1')).toEqual(standing);
       expect(rig.account('account', 'acct-1')?.standing).toEqual(standing);
     });
 
@@ -149,7 +149,7 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
       for (const status of ['RESTRICTED', 'OPEN']) {
         rig.platform.accounts = [{ ...open, isOpen: status === 'OPEN', status }];
         await rig.clock.advance(listed);
-        expect(rig.connectors.standing('acct-1')).toEqual({ isOpen: status === 'OPEN', status });
+        expect(rig.connectors.standing('account', 'acct-1')).toEqual({ isOpen: status === 'OPEN', status });
         expect(rig.state('account')).toBe('live');
       }
       expect(rig.platform.sockets).toHaveLength(subscribed);
@@ -161,14 +161,14 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
       const rig = await liveConnectors();
       rig.platform.accounts = [];
       await rig.clock.advance(listed);
-      const standing = rig.connectors.standing('acct-1');
+      const standing = rig.connectors.standing('account', 'acct-1');
       expect(standing).toEqual({ isOpen: false, unlistedSinceMs: expect.any(Number) });
       await rig.clock.advance(10 * listed);
-      expect(rig.connectors.standing('acct-1')).toEqual(standing);
+      expect(rig.connectors.standing('account', 'acct-1')).toEqual(standing);
       expect(rig.state('account')).toBe('live');
       rig.platform.accounts = [open];
       await rig.clock.advance(listed);
-      expect(rig.connectors.standing('acct-1')).toEqual({ isOpen: true, status: 'OPEN' });
+      expect(rig.connectors.standing('account', 'acct-1')).toEqual({ isOpen: true, status: 'OPEN' });
     });
 
     it('may be refused by the platform: it says so, is asked again, and cancels still find it', async () => {
@@ -190,7 +190,10 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
       await rig.registry.save(unreadAccount('acct-7'));
       await rig.begin();
       await rig.until('account', 'live', 'acct-7');
-      expect(rig.connectors.standing('acct-7')).toEqual({ isOpen: false, unlistedSinceMs: expect.any(Number) });
+      expect(rig.connectors.standing('account', 'acct-7')).toEqual({
+        isOpen: false,
+        unlistedSinceMs: expect.any(Number),
+      });
     });
 
     it('while this process was away may be of another credential, where there is one', async () => {
@@ -204,11 +207,11 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
 
     it('is not one that a list with items that cannot be read does not show', async () => {
       const rig = await liveConnectors();
-      const before = rig.connectors.standing('acct-1');
+      const before = rig.connectors.standing('account', 'acct-1');
       rig.platform.accounts = [];
       rig.platform.unreadableAccounts = 1;
       await rig.clock.advance(listed);
-      expect(rig.connectors.standing('acct-1')).toEqual(before);
+      expect(rig.connectors.standing('account', 'acct-1')).toEqual(before);
       expect(rig.state('account')).toBe('live');
     });
   });
@@ -251,7 +254,7 @@ describe('issue: A cancel on an account that the platform had restricted got ACC
     await rig.connectors.begin();
     onTestFinished(() => rig.connectors.end());
     await rig.until('account', 'live', 'acct-7');
-    expect(rig.connectors.standing('acct-7')).toBeUndefined();
+    expect(rig.connectors.standing('account', 'acct-7')).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VenueSources } from '../../../src/service/sources/venue-sources.ts';
+import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
@@ -54,5 +55,22 @@ describe('issue: A venue that never answered, beside another whose accounts are 
     platform.accountsError = away;
     await clock.advance(90_000);
     expect(sources.unlisted).toEqual([]);
+  });
+});
+
+describe('issue: No order was placed at a venue where another one had closed an account of the same name.', () => {
+  it('says of each stream how its own venue lists the account', async () => {
+    const one = connectorsRig({ streamUrls: { account: 'ws://account' } });
+    const streamUrls = { alpaca_paper: 'ws://alpaca' };
+    const other = connectorsRig({ streamUrls }, undefined, undefined, { alpaca_paper: platformVenue.account });
+    one.platform.accounts = [{ accountId: 'acct-1', isOpen: false, status: 'CLOSED' }];
+    const left = connectorsRig({ ofVenue: [], streamUrls: {} }).connectors;
+    await left.remove('client');
+    const sources = new VenueSources([one.connectors, other.connectors], left);
+    await sources.begin();
+    onTestFinished(() => sources.end());
+    for (const { clock } of [one, other]) await clock.advance(5_000);
+    expect(sources.standing('account', 'acct-1')).toMatchObject({ isOpen: false, status: 'CLOSED' });
+    expect(sources.standing('alpaca_paper', 'acct-1')).toMatchObject({ isOpen: true });
   });
 });
