@@ -8,6 +8,7 @@ import { parseJson } from '../parse-json.ts';
 import type { PlatformError } from '../platform-error.ts';
 import { listFault } from '../read-list-pages.ts';
 import { type Dialect, type ReadDeps, readVenue } from '../read-venue.ts';
+import type { TokenSource } from '../tokens.ts';
 
 /** 20,000 trades a day are 10 MB. */
 const mostBytes = 32 * 1024 * 1024;
@@ -33,6 +34,7 @@ export async function touchedOrders(
   if (!clock.ok) return failed(clock.error);
   const now = instantOf(clockShape.safeParse(clock.value).data?.timestamp);
   if (now === undefined) return failed(listFault('BAD_ANSWER', 'the clock shows no time').error);
+  const tokens = takenKey(deps.tokens);
   const touched = new Map<string, TouchedOrder>();
   let days = 1;
   for (let since = after; compareInstants(since, now) < 0; ) {
@@ -40,7 +42,7 @@ export async function touchedOrders(
     const until = untilMs < msOf(now) ? formatInstant(untilMs) : now;
     const address = `${url}/v2beta1/events/activities${queryText({ since, until })}`;
     const answer = await readVenue(
-      deps,
+      { ...deps, tokens },
       dialect,
       { operation: 'list_activities', url: address, accept: 'text/event-stream', parse: asItIs, maxBytes: mostBytes },
       signal,
@@ -65,7 +67,18 @@ function failed(error: PlatformError): TouchedResult {
 
 /** It is in beta: not every key has it. */
 function isWithheld({ status }: PlatformError): boolean {
-  return status === 403 || status === 404;
+  return status === 401 || status === 403 || status === 404;
+}
+
+/** The clock has just taken the key: what refuses it now says nothing of other requests. */
+function takenKey(tokens: TokenSource): TokenSource {
+  return {
+    requests: tokens.requests,
+    get: (url) => tokens.get(url),
+    renew: (_generation, url) => tokens.get(url),
+    taken: (...how) => tokens.taken(...how),
+    onRenewed: (callback) => tokens.onRenewed(callback),
+  };
 }
 
 /** Comments about missing events. */

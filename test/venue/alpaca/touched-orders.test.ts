@@ -176,8 +176,16 @@ describe('the activities', () => {
     expect(await touched(since)).toEqual({ kind: 'absent' });
   });
 
-  it.each([422, 401])('are not read where the venue answers %i', async (status) => {
-    const { touched } = await scripted(status, status);
+  it('are not read where the venue answers 422', async () => {
+    const { touched } = await scripted(422);
     expect(await touched(since)).toMatchObject({ kind: 'failed', error: { retryable: false } });
+  });
+});
+
+describe('issue: A key was refused for all, since activities answered 401 to it and the orders did not.', () => {
+  it('is withheld from the activities, and good for the rest', async () => {
+    const { touched } = await scripted(401, 401);
+    expect(await touched(since)).toEqual({ kind: 'absent' });
+    expect(await touched(since)).toMatchObject({ kind: 'read' });
   });
 });
