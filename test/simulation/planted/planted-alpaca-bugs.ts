@@ -4,6 +4,7 @@ import { traits } from '../../../src/domain/streams.ts';
 import { AccountReader } from '../../../src/service/sources/account-reader.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import type { ReadProgress } from '../../../src/service/sources/read-progress.ts';
+import type { HttpResult } from '../../../src/venue/http.ts';
 import { KeySource } from '../../../src/venue/key-source.ts';
 import type { ListRequest, OrderReads, Page } from '../../../src/venue/order-reads.ts';
 import { RequestBudget } from '../../../src/venue/request-budget.ts';
@@ -261,6 +262,8 @@ const replaces: readonly PlantedBug[] = [
   },
 ];
 
+const { saw } = RequestBudget.prototype;
+
 /** Mistakes with the number of requests that a venue takes. */
 const requests: readonly PlantedBug[] = [
   {
@@ -272,6 +275,13 @@ const requests: readonly PlantedBug[] = [
     name: 'the count of the venue is not read',
     shows: /though its last answer was that no request is left/,
     plant: replaced(RequestBudget, 'saw', () => undefined),
+  },
+  {
+    name: 'requests go on after a 429 where some are left',
+    shows: /though the venue answered 429/,
+    plant: replaced(RequestBudget, 'saw', function (this: RequestBudget, result: HttpResult) {
+      saw.call(this, result.kind === 'answered' ? { ...result, status: 200 } : result);
+    }),
   },
 ];
 

@@ -2,13 +2,15 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { below, oneOf } from '../../../src/sandbox/market/instruments.ts';
 import type { HttpResult } from '../../../src/venue/http.ts';
+import { retryAfterMsOf } from '../../../src/venue/platform-error.ts';
 import type { Host } from '../host.ts';
 
 const windowMs = 60_000;
 
 /**
  * So many requests a minute with one key, from all processes and from the user's other programs.
- * Oracle: a process that was last answered "none is left" asks no more until the venue counts anew.
+ * Oracle: a process that was last answered "none is left" asks no more until the venue counts anew,
+ * and one that was answered 429 asks no more until its rest is over.
  */
 export class RequestLimit {
   readonly breaches: string[] = [];
@@ -17,6 +19,7 @@ export class RequestLimit {
   private readonly windows = new Map<string, { readonly endsMs: number; left: number }>();
   /** By process and key: monotonic, of the world. */
   private readonly noneUntilMs = new Map<string, number>();
+  private readonly restUntilMs = new Map<string, number>();
   private readonly clock: Clock;
 
   constructor(clock: Clock) {
@@ -39,6 +42,8 @@ export class RequestLimit {
   asked(host: Host, key: string | undefined, work: () => Promise<HttpResult>): Promise<HttpResult> {
     if (this.clock.monotonicMs() < (this.noneUntilMs.get(`${host.name} ${key}`) ?? 0))
       this.breaches.push(`${host.name} asks with ${key}, though its last answer was that no request is left`);
+    if (this.clock.monotonicMs() < (this.restUntilMs.get(`${host.name} ${key}`) ?? 0))
+      this.breaches.push(`${host.name} asks with ${key}, though the venue answered 429 and is left alone`);
     return this.written(host, key, work);
   }
 
@@ -49,7 +54,7 @@ export class RequestLimit {
 
   /** The process begins with the key anew, and knows nothing of it. */
   forget(host: Host, key: string): void {
-    this.noneUntilMs.delete(`${host.name} ${key}`);
+    for (const until of [this.noneUntilMs, this.restUntilMs]) until.delete(`${host.name} ${key}`);
   }
 
   private async learning(host: Host, key: string, work: () => Promise<HttpResult>): Promise<HttpResult> {
@@ -88,6 +93,10 @@ export class RequestLimit {
   }
 
   private learn(name: string, result: HttpResult): void {
+    if (result.kind === 'answered' && result.status === 429) {
+      const restMs = Math.min(windowMs, Math.max(1_000, retryAfterMsOf(result)));
+      this.restUntilMs.set(name, Math.max(this.restUntilMs.get(name) ?? 0, this.clock.monotonicMs() + restMs));
+    }
     if (result.kind === 'failed' || result.headers['x-ratelimit-reset'] === undefined) return;
     const { 'x-ratelimit-remaining': left, 'x-ratelimit-reset': reset, date = '' } = result.headers;
     const endsInMs = Math.min(windowMs, Number(reset) * 1000 - Date.parse(date));
