@@ -194,7 +194,10 @@ export class AccountReader {
     if (touched !== undefined) this.touchedReads.readComplete(touched, progress);
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
-      unrecovered.readComplete(lossMark, !progress.unread.has(undefined));
+      // By creation no list shows how an older order ended: a lost frame may have told it.
+      const saysEnds = this.showsEnds || reads.touchedOrders === undefined || touched !== undefined;
+      const isWhole = saysEnds && !progress.isTouchedLeft && !progress.unread.has(undefined);
+      unrecovered.readComplete(lossMark, isWhole);
       this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     }
     const { rows, startedMs, certain, shown, working, uncertain } = progress;
@@ -276,6 +279,7 @@ export class AccountReader {
    */
   private async readTouched(progress: ReadProgress, listedFrom: string | undefined) {
     const { makesLive, looksFar } = kinds[progress.kind];
+    if (this.showsEnds) return undefined;
     if (looksFar) return this.touchedReads.read(progress, listedFrom);
     if (!makesLive) return undefined;
     const { auditedUpTo: mark } = this.current;

@@ -262,6 +262,38 @@ describe('issue: An account was live, and a late fill from before was unseen unt
   });
 });
 
+describe('issue: A lost frame of an ended order counted as recovered by a read that shows no such order.', () => {
+  const failed = { kind: 'failed', error: { code: 'X', message: 'down', retryable: true, sent: 'yes' } } as const;
+
+  it.each<[string, (rig: Awaited<ReturnType<typeof withEnded>>) => Promise<unknown>]>([
+    [
+      'that makes the account live, without the touched orders',
+      async ({ socket, until }) => {
+        socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+        await until('alpaca', 'resyncing');
+        await until('alpaca', 'live');
+      },
+    ],
+    [
+      'for a command',
+      async ({ connectors, clock }) => {
+        const look = connectors.account('alpaca', 'acct-1')?.lookAtAll(undefined, new AbortController().signal);
+        await clock.advance(1_000);
+        expect(await look).toMatchObject({ complete: true });
+      },
+    ],
+  ])('it stays open behind a read %s, until an audit', async (_what, read) => {
+    const rig = await withEnded();
+    rig.platform.touched = () => failed;
+    for (const live of rig.platform.live) live.deliver('{');
+    await read(rig);
+    expect(rig.account('alpaca', 'acct-1')?.unrecovered).toBe(1);
+    rig.platform.touched = () => ({ kind: 'read', orders: [], upTo });
+    await rig.audits();
+    expect(rig.account('alpaca', 'acct-1')?.unrecovered).toBe(0);
+  });
+});
+
 describe('issue: An order rested as unknown to its venue for minutes, while activities named its fills.', () => {
   it('is asked for with the next audit', async () => {
     const { clock, platform, shows, status } = await live([row('o-1', 10), row('o-2', 40)]);
