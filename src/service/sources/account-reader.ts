@@ -191,7 +191,9 @@ export class AccountReader {
     if (kinds[kind].showsAbsence && progress.unread.size > 0) return incomplete(unclear);
     // Remembered.
     await this.remember({ ...progress, highest });
-    if (touched !== undefined) this.touchedReads.readComplete(touched, progress);
+    // No list shows an ended order in doubt without room: its activity has to name it again.
+    const isLeft = progress.isTouchedLeft || doubts.oldest !== undefined;
+    if (touched !== undefined) this.touchedReads.readComplete(touched, isLeft);
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
       // By creation no list shows how an older order ended: a lost frame may have told it.

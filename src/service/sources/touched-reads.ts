@@ -90,9 +90,9 @@ export class TouchedReads {
     dropOldest(this.notShown, mostNotShown);
   }
 
-  /** The read was complete, and is remembered. */
-  readComplete({ withRest, withoutRest }: NextRead, { isTouchedLeft }: ReadProgress): void {
-    this.from = isTouchedLeft ? withRest : withoutRest;
-    if (!isTouchedLeft) this.notShown.clear();
+  /** The read is remembered. `isLeft`: some of its orders are left for the next one. */
+  readComplete({ withRest, withoutRest }: NextRead, isLeft: boolean): void {
+    this.from = isLeft ? withRest : withoutRest;
+    if (!isLeft) this.notShown.clear();
   }
 }

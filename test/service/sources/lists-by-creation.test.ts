@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import type { ListRequest, TouchedOrder } from '../../../src/venue/order-reads.ts';
 import { accountRow, eventText, type Row } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
@@ -37,11 +38,11 @@ function listed(row: Row, { state, after }: ListRequest): boolean {
   return after === undefined || Date.parse(String(row['createdAt'])) > Date.parse(after);
 }
 
-async function live(rows: readonly Row[]) {
+async function live(rows: readonly Row[], budget?: ByteBudget) {
   const warnings: string[] = [];
   const write = (line: string) => void warnings.push(JSON.parse(line).msg);
   const log = pino({ level: 'warn', base: null }, { write });
-  const rig = connectorsRig({ streamUrls: { alpaca: 'ws://account' } }, undefined, log, venue);
+  const rig = connectorsRig({ streamUrls: { alpaca: 'ws://account' } }, budget, log, venue);
   const store = storeBehind(rig);
   const shows = (...shown: readonly Row[]) => rig.platform.rows.set('alpaca:acct-1', [...shown]);
   rig.platform.shows = listed;
@@ -78,7 +79,7 @@ describe('issue: An order that ended unseen stayed open for as long as our clock
 const upTo = at(59);
 
 /** Two orders of before the mark: one ended here, and the account goes on. */
-async function withEnded(over: Row = {}) {
+async function withEnded(over: Row = {}, budget?: ByteBudget) {
   const canceled = {
     ordStatus: 'CANCELED',
     cumQty: '40',
@@ -88,7 +89,7 @@ async function withEnded(over: Row = {}) {
     ...over,
   };
   const rows = (changed: Row = {}) => [row('o-1', 10, { ...canceled, ...changed }), row('o-2', 40)];
-  const rig = await live(rows());
+  const rig = await live(rows(), budget);
   const { clock, platform, store } = rig;
   platform.shows = (each, request) => each['ordId'] === 'o-2' && listed(each, request);
   platform.lists.length = platform.gets.length = 0;
@@ -291,6 +292,30 @@ describe('issue: A lost frame of an ended order counted as recovered by a read t
     rig.platform.touched = () => ({ kind: 'read', orders: [], upTo });
     await rig.audits();
     expect(rig.account('alpaca', 'acct-1')?.unrecovered).toBe(0);
+  });
+});
+
+describe('issue: A bust stayed unseen for ever where there was no room for another order in doubt.', () => {
+  it('asks for the order with each audit until there is room', async () => {
+    const budget = new ByteBudget({ maxBytes: 1_000_000 });
+    const full = budget.share({ signal: new AbortController().signal });
+    const { platform, clock, filled, audits, changes } = await withEnded({}, budget);
+    await audits();
+    full.take(600_000);
+    const happenedAt = new Date(clock.nowMs()).toISOString();
+    const busted = { ordStatus: 'CANCELED', cumQty: '30', leavesQty: '0', updatedAt: happenedAt };
+    changes(busted);
+    platform.emit('account', 'acct-1', row('o-1', 10, { avgPrice: '191.5', ...busted }));
+    platform.touched = (after) => ({
+      kind: 'read',
+      orders: after <= happenedAt ? [{ orderId: 'o-1', at: happenedAt, cumQty: '30' }] : [],
+      upTo: new Date(clock.nowMs()).toISOString(),
+    });
+    await audits(10);
+    expect(filled()).toBe('40');
+    full.giveBackAll();
+    await audits(2);
+    expect(filled()).toBe('30');
   });
 });
 
