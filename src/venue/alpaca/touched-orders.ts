@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseSpelledDecimal } from '../../domain/decimal.ts';
 import { compareInstants, formatInstant, isInstant, msOf, respelledInstant } from '../../domain/instant.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import { queryText } from '../order-address.ts';
+import { addressFault, queryText } from '../order-address.ts';
 import type { TouchedOrder, TouchedResult } from '../order-reads.ts';
 import { parseJson } from '../parse-json.ts';
 import type { PlatformError } from '../platform-error.ts';
@@ -118,7 +118,8 @@ const activity = z.object({
  */
 function note(touched: Map<string, TouchedOrder>, event: unknown, until: string): void {
   const { data } = activity.safeParse(event);
-  if (data === undefined) return;
+  // What has no id to be asked for has no order here: an exercise of an option, say.
+  if (data === undefined || addressFault(data.details.order_id) !== undefined) return;
   const { order_id: orderId, execution_type: type, cum_qty } = data.details;
   const isTrade = type === 'fill' || type === 'partial_fill';
   const at = instantOf(isTrade ? data.executed_at : data.at) ?? until;

@@ -189,3 +189,10 @@ describe('issue: A key was refused for all, since activities answered 401 to it 
     expect(await touched(since)).toMatchObject({ kind: 'read' });
   });
 });
+
+describe('issue: An activity without an order left an open order out of reach in the status for good.', () => {
+  it.each(['', ' ', 'a/../b'])('an activity of the order %j names none', async (order_id) => {
+    const { touched } = await scripted(event({ order_id, execution_type: 'fill' }));
+    expect(await touched(since)).toMatchObject({ kind: 'read', orders: [] });
+  });
+});
