@@ -183,7 +183,7 @@ export class Connection {
 
   pause(): void {
     this.paused = true;
-    this.socket.pause();
+    if (this.state === 'open') this.socket.pause();
   }
 
   resume(): void {

@@ -105,6 +105,16 @@ it('has a subscription in force by an answer without an id', async () => {
   expect(await connection.subscribe('acct-1').result).toEqual({ kind: 'acknowledged' });
 });
 
+describe('issue: A venue lost its connection where the queue was full in the middle of its sign-in.', () => {
+  it('reads the answer to its hello while it is paused', async () => {
+    const { handlers, connection, send, said } = await connected(() => []);
+    await vi.waitFor(() => expect(said).toHaveLength(1));
+    connection.pause();
+    send({ kind: 'signed_in' });
+    await vi.waitFor(() => expect(handlers.onOpen).toHaveBeenCalledOnce());
+  });
+});
+
 describe('issue: An account that left its process in the middle of its events left dead letters behind.', () => {
   it('an event that was on its way belongs to the account that was left', async () => {
     const { handlers, connection, send } = await connected(welcome);
