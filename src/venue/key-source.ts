@@ -48,8 +48,8 @@ interface KeyOptions {
 
 /**
  * A key as a source of tokens: one token, for ever. Undefined: it is stored, and can't be read.
- * `refusal`: what a person has to do. One of the venue's addresses may refuse what the others take:
- * its stream must not keep a cancel from going out.
+ * `refusal`: for the person who has to act. One of the venue's addresses may refuse a key that the
+ * others take: its stream must not keep a cancel from going out.
  */
 export class KeySource implements LoginTokens {
   private readonly token: AccessToken | undefined;

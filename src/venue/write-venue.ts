@@ -36,7 +36,7 @@ interface WriteTable {
   judge(request: CommandRequest, attemptId: string): WriteJudge;
 }
 
-/** Sends a command's write to the base of an address, and judges what was observed of it. */
+/** Sends a command's write to the base of an address, and judges its answer. */
 export function orderWrites({ sign, prepare, judge: judgeOf }: WriteTable) {
   const judge = (request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult => {
     const prepared = prepare(request, attemptId);

@@ -54,7 +54,7 @@ interface AccountReaderOptions {
 interface Kind {
   /** It makes an account live, so it waits for a place among all such reads. */
   readonly makesLive: boolean;
-  /** It asks for what changed since this mark, less the overlap. Undefined: for everything. */
+  /** It asks for changes since this mark, less the overlap. Undefined: for everything. */
   readonly since:
     | { readonly mark: 'readUpTo' | 'auditedUpTo'; readonly less: 'resyncOverlapMs' | 'overlapMs' }
     | undefined;
@@ -98,7 +98,7 @@ const onceBudget: ReadBudget = { purpose: 'resync', spend: () => undefined, mayR
  * row is committed) → judged → remembered → complete. From each it may become incomplete: then
  * nothing is remembered, and its rows stay, since they are true.
  *
- * Invariants, and what enforces each:
+ * Invariants, each with its enforcement:
  * - `record.readUpTo` is the highest instant shown by a complete read, after all its rows were
  *   committed; the stream never moves it (`remember`, after `askAfterSilent`). So the next read
  *   begins a little before it, and does not grow with the account's rate over minutes.
@@ -196,7 +196,7 @@ export class AccountReader {
     if (touched !== undefined) this.touchedReads.readComplete(touched, isLeft);
     doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
-      // By creation no list shows how an older order ended: a lost frame may have told it.
+      // By creation no list shows how an older order ended: a lost frame may have shown it.
       const saysEnds = this.showsEnds || reads.touchedOrders === undefined || touched !== undefined;
       const isWhole = saysEnds && !progress.isTouchedLeft && !progress.unread.has(undefined);
       unrecovered.readComplete(lossMark, isWhole);

@@ -88,7 +88,7 @@ type SessionTransition = SessionState | 'ignored' | 'impossible';
 type Cell = SessionState | '·' | '!';
 
 /**
- * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what holds each:
+ * Every state × every event. `·` is ignored, `!` impossible. The invariants, each with its holder:
  *
  * 1. An account has a cover in the covered states and in no other, and one that is left has ended:
  *    the two lines of `AccountSession.go` that choose the next cover and leave the one before. Only

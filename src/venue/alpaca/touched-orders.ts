@@ -70,7 +70,7 @@ function isWithheld({ status }: PlatformError): boolean {
   return status === 401 || status === 403 || status === 404;
 }
 
-/** The clock has just taken the key: what refuses it now says nothing of other requests. */
+/** The clock has just taken the key: a refusal behind it says nothing of other requests. */
 function takenKey(tokens: TokenSource): TokenSource {
   return {
     requests: tokens.requests,
@@ -118,7 +118,7 @@ const activity = z.object({
  */
 function note(touched: Map<string, TouchedOrder>, event: unknown, until: string): void {
   const { data } = activity.safeParse(event);
-  // What has no id to be asked for has no order here: an exercise of an option, say.
+  // Without an id to ask for there is no order: at the exercise of an option, say.
   if (data === undefined || addressFault(data.details.order_id) !== undefined) return;
   const { order_id: orderId, execution_type: type, cum_qty } = data.details;
   const isTrade = type === 'fill' || type === 'partial_fill';
