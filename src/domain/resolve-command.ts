@@ -229,7 +229,7 @@ function resolveCancel({ command, updates, rivals, stillEnded }: Resolving): Fin
   }
   const next = nextUnderId(baseline, updates);
   if (next !== undefined) return endedUnseen(next);
-  // What was heard may say more of the same end, whose it is for example.
+  // An update may say more of the same end, such as its owner.
   if (stillEnded === true && !isNewEnd && state !== 'open') return endedBefore(command, baseline);
   // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
@@ -276,7 +276,7 @@ function mayHidePending(baseline: Baseline, heard: readonly ResolvingUpdate[], r
   return hiding;
 }
 
-/** The order had ended before the cancel was asked for, and a read that began later says so too. */
+/** The order had ended before the cancel was asked for, and a later read says so too. */
 function endedBefore({ request, orderId = '' }: Command, { status, revision }: Baseline): Verdict {
   return {
     kind: 'verdict',
