@@ -29,7 +29,7 @@ interface SendAttemptsDeps extends Ambient {
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */
 export interface Pacing {
-  /** Its first attempt is over, with any result. Called once or more. */
+  /** Its first attempt is over, with any result. Not called if nothing was journaled for it. */
   readonly firstOver: () => void;
   /** No further attempt is begun before it resolves. Never rejects. */
   readonly others: Promise<void>;
@@ -51,6 +51,8 @@ export interface Sending {
   readonly onAnswered: () => void;
 }
 
+type Written = Pick<Answer, 'result' | 'abandoned'>;
+
 /** At 200 requests a minute, cancels of 2,000 orders are out by then. */
 const longestHeldMs = 600_000;
 
@@ -60,6 +62,12 @@ const longestHeldMs = 600_000;
  */
 function isHeld({ pacing }: Sending, result: WriteResult): boolean {
   return pacing !== undefined && result.kind === 'not_sent' && result.reason.code === 'REQUESTS_USED_UP';
+}
+
+/** A held cancel ends with its process's reason: so the next process knows to go on with it. */
+function ofStop(sending: Sending, written: Written): Written {
+  const stop = isHeld(sending, written.result) ? sending.under.stopped() : undefined;
+  return stop === undefined ? written : { ...written, result: notSent(stop.code, stop.message) };
 }
 
 /**
@@ -91,11 +99,11 @@ export class SendAttempts {
     let { attemptId } = sending;
     let tokens = 1;
     for (;;) {
-      const { result, abandoned } = await this.writeInTurn(sending, attemptId);
-      sending.pacing?.firstOver();
+      const { result, abandoned } = ofStop(sending, await this.writeInTurn(sending, attemptId));
       // An attempt that ended without asking was not sent, and the journal must say so.
       const watched = (await sending.opening.ask('prepared'))?.watched;
       if (watched === undefined) return;
+      sending.pacing?.firstOver();
       watched.sentAtMs = clock.monotonicMs();
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
       if (oldToken) tokens -= 1;
@@ -156,7 +164,7 @@ export class SendAttempts {
    * A cancel waits for its order's earlier cancel, until its own deadline. It waits for no replace:
    * a caller who wants out must get out.
    */
-  private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
+  private async writeInTurn(sending: Sending, attemptId: string): Promise<Written> {
     const { request, deadlineMs, under } = sending;
     if (request.kind !== 'cancel') return this.write(sending, attemptId);
     const { clock } = this.deps;
@@ -181,7 +189,7 @@ export class SendAttempts {
     }
   }
 
-  private async write(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
+  private async write(sending: Sending, attemptId: string): Promise<Written> {
     const { entry, halts, log } = this.deps;
     const { request, under } = sending;
     // Checked before the connection, which may never be made: the

@@ -74,10 +74,10 @@ export type OpenCancelAllResult =
 
 /**
  * The key for one cancel: by the order's index in the list, or by the command that placed the
- * order.
+ * order. `left`: processes that have left it unsent.
  */
-export function keyOfCancel({ cancelAllId }: NewCancelAll, of: number | string): string {
-  return `cancel-all:${cancelAllId}:${of}`;
+export function keyOfCancel({ cancelAllId }: NewCancelAll, of: number | string, left = 0): string {
+  return `cancel-all:${cancelAllId}:${of}${left === 0 ? '' : `:${left}`}`;
 }
 
 /** The part of the journal that keeps cancel-alls, and finds the orders that they list. */

@@ -25,7 +25,8 @@ export const cancelAlls = pg.pgTable(
     reason: pg.text().notNull(),
     onLanding: pg.text('on_landing').notNull(),
     /**
-     * `OrderOfAccount[]`. The cancel for the order at index n has the key `cancel-all:<id>:<n>`.
+     * `OrderOfAccount[]`. The cancel for the order at index n has the key `cancel-all:<id>:<n>`
+     * (`keyOfCancel`).
      */
     orders: pg.json().notNull(),
     /**

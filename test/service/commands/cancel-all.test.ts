@@ -520,8 +520,8 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
       return { result: accepted };
     };
     for (const n of [1, 2, 3, 4, 5]) rig.commit({ ...workingOrder, orderId: `o-${n}` }, { handed: false });
-    const cancelAll = async () => {
-      const result = await rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
+    const cancelAll = async (by = rig) => {
+      const result = await by.during(by.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
       if (result.kind === 'declined') throw new Error(result.code);
       return result;
     };
@@ -535,6 +535,43 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     await rig.clock.advance(120_000);
     expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
     expect(await cancelAll()).toMatchObject({ replayed: true, open: false, inForce: false });
+  });
+
+  it.each([
+    ['was killed', async (rig: CommandRig) => rig.commands.endAll()],
+    [
+      'was stopped',
+      async (rig: CommandRig) => {
+        const patience = new AbortController();
+        const drained = rig.commands.drain(patience.signal);
+        await rig.clock.advance(5_000);
+        patience.abort();
+        await drained;
+        await rig.clock.advance(1_000);
+        rig.commands.endAll();
+      },
+    ],
+    [
+      'gave its shard away as the next minute began',
+      async (rig: CommandRig) => {
+        await rig.clock.advance(44_000);
+        const patience = new AbortController();
+        const quiet = rig.commands.quiesce(0, patience.signal);
+        await rig.clock.advance(5_000);
+        patience.abort();
+        await quiet;
+        rig.commands.end(0);
+      },
+    ],
+  ])('goes on with it in the next process, once each, where the one before %s', async (_how, leave) => {
+    const { rig, sent, cancelAll } = await cancelAllOfFive();
+    await cancelAll();
+    await leave(rig);
+    const next = await CommandRig.leading({}, rig);
+    next.entry.route = rig.entry.route;
+    await next.clock.advance(180_000);
+    expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
+    expect(await cancelAll(next)).toMatchObject({ replayed: true, open: false, inForce: false });
   });
 
   it('a cancel by itself is not sent: its caller is told, and may ask again', async () => {

@@ -11,7 +11,7 @@ import {
 } from '../../../store/commands/cancel-all-journal.ts';
 import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
-import type { Answer, DeclineCode } from '../answer.ts';
+import { type Answer, type DeclineCode, isOfThisProcess } from '../answer.ts';
 import type { CommandBook } from '../command-book.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAll, Journaled, Submission } from '../commands.ts';
@@ -58,7 +58,8 @@ interface Followed {
  * its own orders only. A cancel leaves the window with its first attempt, and further attempts wait
  * until every order in the line has had its first one. Invariant: every submission has its order's
  * or its place's key, so a cancel asked for twice (by a restart, a takeover, a caller) is sent
- * once.
+ * once. A further key follows only if the cancel of the one before was not sent, because its
+ * process ended or gave its shard away: minutes of held cancels would be lost with it.
  */
 export class CancelAllRun {
   /**
@@ -161,7 +162,7 @@ export class CancelAllRun {
       const pacing = { firstOver: first.resolve, others: firstsOver.promise };
       const whileOpen = this.isSelected && order.ended !== true;
       const onlyOf = order.asShown === true ? undefined : { incarnation: order.incarnation, whileOpen };
-      work.push(this.cancel({ ...order, onlyOf }, keyOfCancel(this.record, at), keep, pacing));
+      work.push(this.cancel({ ...order, onlyOf }, at, keep, pacing));
       await first.promise;
     });
     firstsOver.resolve();
@@ -171,23 +172,22 @@ export class CancelAllRun {
   /** Tries until the result is not one of the passing reasons. */
   private async cancel(
     { accountId, stream, orderId, onlyOf }: Pick<OrderOfAccount, 'accountId' | 'stream' | 'orderId'> & Only,
-    idempotencyKey: string,
+    of: number | string,
     keep: (result: Answer<Journaled>, isFollowedByALook?: boolean) => void,
     pacing?: Pacing,
   ): Promise<void> {
     const { submit, clock, random } = this.deps;
     const { principal, cancelAllId } = this.record;
     const request = { kind: 'cancel', stream, accountId, orderId } as const;
-    const submission: Submission = {
-      principal,
-      idempotencyKey,
-      request,
-      requestId: cancelAllId,
-      ...(onlyOf && { onlyOf }),
-    };
+    const submission = { principal, request, requestId: cancelAllId, ...(onlyOf && { onlyOf }) };
     const backoff = new Backoff(random, againAfter);
-    for (let looked = 0; ; ) {
-      const result = await submit(submission, pacing);
+    for (let looked = 0, left = 0; ; ) {
+      const idempotencyKey = keyOfCancel(this.record, of, left);
+      const result = await submit({ ...submission, idempotencyKey }, pacing);
+      if (isLeft(result)) {
+        left += 1;
+        continue;
+      }
       const isFollowedByALook = looked < looks.most && refusalOfEnded(result) === 409;
       keep(result, isFollowedByALook);
       if (isTaken(result) && !isFollowedByALook) return;
@@ -240,7 +240,7 @@ export class CancelAllRun {
     const isLeft = this.record.onLanding === 'leave' || this.isListed(followed.command);
     if (orderId === undefined || isLeft || isTaken(followed.result)) return;
     const onlyOf = { commandId, whileOpen: this.isSelected };
-    await this.cancel({ accountId, stream, orderId, onlyOf }, keyOfCancel(this.record, commandId), (result) => {
+    await this.cancel({ accountId, stream, orderId, onlyOf }, commandId, (result) => {
       followed.result = result;
       this.known(commandId);
     });
@@ -263,6 +263,13 @@ export class CancelAllRun {
 /** The cancel is in the journal, or never will be: asking again would change nothing. */
 function isTaken(result: Answer<Journaled> | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
+}
+
+/** It was not sent, because its process ended or gave its shard away. */
+function isLeft(result: Answer<Journaled>): boolean {
+  if (result.kind !== 'journaled' || result.command.state !== 'not_sent') return false;
+  const { code = '' } = result.command.reason ?? {};
+  return isOfThisProcess(code) || code === 'TAKEN_OVER' || code === 'LANE_LOST';
 }
 
 /** The status by which the platform refused the cancel of an order that we believed had ended. */
