@@ -581,3 +581,31 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     expect(await rig.send(alone)).toMatchObject({ state: 'not_sent', reason });
   });
 });
+
+describe('issue: The new order of a replace stayed open behind a cancel-all that did not list the old one.', () => {
+  const before = { ...equityView, stream: 'alpaca_paper', orderId: 'order-1', origin: 'external' } as const;
+  const request = { kind: 'replace', stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'order-1' } as const;
+
+  it.each([
+    ['had ended', { kind: 'account', accountId: 'acct-1' }],
+    ['was not selected', { kind: 'account', accountId: 'acct-1', only: { principal: 'desk' } }],
+  ] as const)('cancels the new order once it is seen, where the one before %s', async (how, scope) => {
+    const rig = await CommandRig.leading();
+    rig.commit(before);
+    rig.entry.scripts.push({ result: unknown });
+    const { commandId } = await rig.send({ ...request, terms: { price: '191' } });
+    if (how === 'had ended') rig.commit({ ...before, status: 'replaced', leavesQty: '0', replacedBy: 'order-2' });
+    const asked = { ...word, idempotencyKey: 'all' };
+    const cancelAll = () => rig.during(rig.commands.cancelAll(scope, asked));
+    expect(await cancelAll()).toMatchObject({ open: true, inForce: true, orders: [], places: [{ commandId }] });
+    const reference = rig.command(commandId).attempts[0]?.attemptId ?? '';
+    const made = { ...before, orderId: 'order-2', origin: 'tidemark', commandId, clOrdId: reference } as const;
+    rig.commit(made, { commandId });
+    await rig.clock.advance(2_000);
+    expect(rig.entry.sent.map(({ request: { kind, ...of } }) => [kind, 'orderId' in of && of.orderId])).toEqual([
+      ['replace', 'order-1'],
+      ['cancel', 'order-2'],
+    ]);
+    expect(await cancelAll()).toMatchObject({ open: false });
+  });
+});

@@ -3,6 +3,7 @@ import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
 import type { Quote, Quoted } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import type { BoundOrder, ResolvingUpdate } from '../../../src/domain/resolving.ts';
+import { traits } from '../../../src/domain/streams.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
@@ -405,7 +406,7 @@ export class CommandRig {
       order: { ...order, updatedAt: instantAt(revision) },
     };
     this.orders.add(update);
-    const reference = order.stream === 'account' ? order.clOrdId : order.clientOrderRef;
+    const reference = order[traits[order.stream].reference];
     const bound =
       (held === 0 || binds) && commandId !== undefined && reference !== undefined
         ? { attemptId: reference, commandId, orderId: order.orderId, matches: order.commandId === commandId }

@@ -1,4 +1,4 @@
-import { type Command, isFinal } from '../../../domain/command.ts';
+import { type Command, isFinal, madeOrder } from '../../../domain/command.ts';
 import { isTerminal } from '../../../domain/order.ts';
 import type { Ambient } from '../../../observability/ambient.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
@@ -130,12 +130,14 @@ export class CancelAllRun {
   private isDone({ command, result }: Followed): boolean {
     if (this.record.onLanding === 'leave') return true;
     if (command === undefined || !isFinal(command.state)) return false;
-    return command.orderId === undefined || this.isListed(command) || isTaken(result);
+    return madeOrder(command) === undefined || this.isListed(command) || isTaken(result);
   }
 
   private isListed(command: Command | undefined): boolean {
-    const { stream } = command?.request ?? {};
-    return this.record.orders.some((order) => order.stream === stream && order.orderId === command?.orderId);
+    if (command === undefined) return false;
+    const { stream } = command.request;
+    const made = madeOrder(command);
+    return this.record.orders.some((order) => order.stream === stream && order.orderId === made);
   }
 
   /** Not all orders of its accounts: then none but those that it selects may meet its cancels. */
@@ -236,7 +238,7 @@ export class CancelAllRun {
   }
 
   private async cancelLanded({ accountId, stream, commandId }: PlaceOfAccount, followed: Followed): Promise<void> {
-    const orderId = followed.command?.orderId;
+    const orderId = followed.command && madeOrder(followed.command);
     const isLeft = this.record.onLanding === 'leave' || this.isListed(followed.command);
     if (orderId === undefined || isLeft || isTaken(followed.result)) return;
     const onlyOf = { commandId, whileOpen: this.isSelected };
@@ -291,6 +293,6 @@ function isInHand(result: Answer<Journaled> | undefined): boolean {
 /** The place is final, and not `applied` with an order. */
 function isOver(command: Command | undefined): boolean {
   return (
-    command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied')
+    command !== undefined && isFinal(command.state) && (madeOrder(command) === undefined || command.state !== 'applied')
   );
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
+import { madeOrder } from '../../../domain/command.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import { isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
@@ -114,7 +115,8 @@ function answerOf({ open, inForce, orders, places, unread, declined }: CancelAll
 function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
   const of = { accountId, stream, commandId };
   if (command === undefined) return { ...of, result: 'unknown' };
-  const { state, orderId } = command;
+  const { state } = command;
+  const orderId = madeOrder(command);
   return {
     ...of,
     result: state === 'open' ? 'unknown' : state,
