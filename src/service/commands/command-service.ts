@@ -239,6 +239,7 @@ export class CommandService implements Commands, Service {
    */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
+    for (const term of this.terms.values()) term.close();
     this.deps.journal.hurry();
     await this.submitter.drained(signal);
     // Attempts in hand ask for the halts until they have ended.

@@ -64,12 +64,6 @@ function isHeld({ pacing }: Sending, result: WriteResult): boolean {
   return pacing !== undefined && result.kind === 'not_sent' && result.reason.code === 'REQUESTS_USED_UP';
 }
 
-/** A held cancel ends with its process's reason: so the next process knows to go on with it. */
-function ofStop(sending: Sending, written: Written): Written {
-  const stop = isHeld(sending, written.result) ? sending.under.stopped() : undefined;
-  return stop === undefined ? written : { ...written, result: notSent(stop.code, stop.message) };
-}
-
 /**
  * Sends one command's attempts, one after the other, each at most once, and records their results.
  *
@@ -98,8 +92,8 @@ export class SendAttempts {
     let sending = asked;
     let { attemptId } = sending;
     let tokens = 1;
-    for (;;) {
-      const { result, abandoned } = ofStop(sending, await this.writeInTurn(sending, attemptId));
+    for (let held = false; ; ) {
+      const { result, abandoned } = await this.writeUnlessStopped(sending, attemptId, held);
       // An attempt that ended without asking was not sent, and the journal must say so.
       const watched = (await sending.opening.ask('prepared'))?.watched;
       if (watched === undefined) return;
@@ -108,7 +102,8 @@ export class SendAttempts {
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
       if (oldToken) tokens -= 1;
       const delayMs = oldToken ? 0 : this.delayMs(sending, result, backoff);
-      if (isHeld(sending, result)) {
+      held = isHeld(sending, result);
+      if (held) {
         const deadlineMs = Math.min(lastMs, clock.monotonicMs() + delayMs + this.options.deadlineMs);
         sending = { ...sending, deadlineMs };
       }
@@ -131,20 +126,36 @@ export class SendAttempts {
         return;
       }
       ({ attemptId } = next);
-      const { term, giveUp } = sending.under;
-      await Promise.all([clock.sleep(delayMs, term.over, giveUp), this.turnOfOthers(sending)]);
+      const { term, giveUp, stopping } = sending.under;
+      const stops = held ? [term.over, giveUp, stopping] : [term.over, giveUp];
+      await Promise.all([clock.sleep(delayMs, ...stops), this.turnOfOthers(sending, stops)]);
     }
+  }
+
+  /**
+   * A held cancel ends as its term stops, with that as its reason: so it holds up no handover, and
+   * the next process knows to go on with it.
+   */
+  private async writeUnlessStopped(sending: Sending, attemptId: string, held: boolean): Promise<Written> {
+    const { under } = sending;
+    let stop = held ? under.stopped() : undefined;
+    if (stop === undefined) {
+      const written = await this.writeInTurn(sending, attemptId);
+      stop = isHeld(sending, written.result) ? under.stopped() : undefined;
+      if (stop === undefined) return written;
+    }
+    return { result: notSent(stop.code, stop.message), abandoned: true };
   }
 
   /**
    * Resolves at the deadline at the latest: then the attempt is
    * given up, with the deadline as its reason.
    */
-  private async turnOfOthers({ pacing, deadlineMs, under }: Sending): Promise<void> {
+  private async turnOfOthers({ pacing, deadlineMs }: Sending, stops: readonly AbortSignal[]): Promise<void> {
     if (pacing === undefined) return;
     const { clock } = this.deps;
     const waited = new AbortController();
-    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over, under.giveUp);
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, ...stops);
     await Promise.race([pacing.others, over]);
     waited.abort();
   }

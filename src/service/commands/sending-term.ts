@@ -13,4 +13,6 @@ export interface SendingTerm {
   readonly giveUp: AbortSignal;
   /** Why nothing more may be begun under it, if so: the process drains, or gives the shard away. */
   stopped(): Declined | undefined;
+  /** Aborts as it stops. */
+  readonly stopping: AbortSignal;
 }

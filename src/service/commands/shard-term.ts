@@ -51,6 +51,8 @@ export class ShardTerm implements SendingTerm {
   readonly giveUp: AbortSignal;
   private state: 'taking over' | 'leading' | 'closing' = 'taking over';
   private readonly over = new AbortController();
+  private readonly stop = new AbortController();
+  readonly stopping = this.stop.signal;
   private readonly deps: ShardTermDeps;
   private readonly options: Pick<CommandOptions, 'haltAt'>;
 
@@ -113,9 +115,10 @@ export class ShardTerm implements SendingTerm {
     }
   }
 
-  /** The shard is about to be given away: no new commands. */
+  /** The shard is about to be given away, or the process ends: no new commands. */
   close(): void {
     if (this.leads) this.state = 'closing';
+    this.stop.abort();
   }
 
   /** Nothing more is sent or resolved under it. Attempts in hand may still add evidence. */

@@ -574,6 +574,20 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     expect(await cancelAll(next)).toMatchObject({ replayed: true, open: false, inForce: false });
   });
 
+  it.each([
+    ['giving of its shard', (rig: CommandRig, signal: AbortSignal) => rig.commands.quiesce(0, signal)],
+    ['end of its process', (rig: CommandRig, signal: AbortSignal) => rig.commands.drain(signal)],
+  ])('holds up no %s: the next process goes on at once', async (_what, leave) => {
+    const { rig, sent, cancelAll } = await cancelAllOfFive();
+    await cancelAll();
+    await rig.during(leave(rig, new AbortController().signal), 1_000);
+    rig.commands.endAll();
+    const next = await CommandRig.leading({}, rig);
+    next.entry.route = rig.entry.route;
+    await next.clock.advance(180_000);
+    expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
+  });
+
   it('a cancel by itself is not sent: its caller is told, and may ask again', async () => {
     const { rig, cancelAll } = await cancelAllOfFive();
     await cancelAll();
