@@ -109,7 +109,8 @@ export class SendAttempts {
       }
       const mayRepeat =
         (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
-      if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
+      // A held one sends nothing, and must not turn away people's own cancels.
+      if (mayRepeat && !held) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
       const atMs = clock.nowMs();
       const answer: Answer = {
         attemptId,
@@ -133,8 +134,8 @@ export class SendAttempts {
   }
 
   /**
-   * A held cancel ends as its term stops, with that as its reason: so it holds up no handover, and
-   * the next process knows to go on with it.
+   * A held cancel ends as its term stops, for this reason: it holds up no handover, and the next
+   * process goes on with it.
    */
   private async writeUnlessStopped(sending: Sending, attemptId: string, held: boolean): Promise<Written> {
     const { under } = sending;

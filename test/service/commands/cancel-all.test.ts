@@ -504,8 +504,8 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
   const reason = { code: 'REQUESTS_USED_UP', message };
 
   /** Five orders at a venue that takes two cancels in 45 s. */
-  async function cancelAllOfFive() {
-    const rig = await CommandRig.leading();
+  async function cancelAllOfFive(options: ConstructorParameters<typeof CommandRig>[0] = {}) {
+    const rig = await CommandRig.leading(options);
     let windowEndsMs = 0;
     let left = 0;
     const sent: string[] = [];
@@ -586,6 +586,14 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     next.entry.route = rig.entry.route;
     await next.clock.advance(180_000);
     expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
+  });
+
+  it('takes nothing from the rate of cancels that the account has beside it', async () => {
+    const { rig, cancelAll } = await cancelAllOfFive({ cancelRate: { perSecond: 0.1, burst: 1 } });
+    await cancelAll();
+    rig.commit({ ...workingOrder, orderId: 'other' });
+    const other = { kind: 'cancel', stream: workingOrder.stream, accountId: 'acct-1', orderId: 'other' } as const;
+    expect(await rig.send(other)).toMatchObject({ state: 'not_sent', reason });
   });
 
   it('a cancel by itself is not sent: its caller is told, and may ask again', async () => {

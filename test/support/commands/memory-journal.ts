@@ -470,11 +470,10 @@ export class MemoryJournal implements CommandJournal {
 
   private isUnderWay(cancelAll: NewCancelAll): boolean {
     if (!this.endedCancelAlls.has(cancelAll.cancelAllId)) return true;
-    return cancelAll.orders.some((_order, place) => {
-      const key = keyOf(cancelAll.principal, keyOfCancel(cancelAll, place));
-      const command = this.commands.get(this.byKey.get(key) ?? '');
-      return command !== undefined && !isFinal(command.state);
-    });
+    return [...this.commands.values()].some(
+      ({ principal, idempotencyKey, state }) =>
+        principal === cancelAll.principal && idempotencyKey.startsWith(keyOfCancel(cancelAll, '')) && !isFinal(state),
+    );
   }
 
   private landingsOf(command: Command): BoundOrder[] {
