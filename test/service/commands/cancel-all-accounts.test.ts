@@ -319,3 +319,24 @@ describe('issue: A cancel-all of an account without prediction trading always en
     expect(result.open).toBe(unread.length > 0);
   });
 });
+
+describe('issue: A cancel-all under way was shown as NOT_LEADER by a process without the account.', () => {
+  it('a process that may not send shows cancels that have not begun as under way', async () => {
+    const rig = await CommandRig.leading({ cancelAllWindow: 1 });
+    for (const orderId of ['a', 'b']) rig.commit({ ...workingOrder, orderId }, { handed: false });
+    rig.entry.route = () => ({ connect: { ms: 8_000 }, result: { kind: 'accepted', answer: {} } });
+    const asked = { ...word, idempotencyKey: 'all' };
+    const account = { kind: 'account', accountId: 'acct-1' } as const;
+    const first = rig.commands.cancelAll(account, asked);
+    await rig.clock.advance(1_000);
+    const beside = new CommandRig({}, rig);
+    expect(await beside.during(beside.commands.cancelAll(account, asked))).toMatchObject({
+      ...{ replayed: true, open: true, inForce: true },
+      orders: [
+        { orderId: 'a', result: { command: { state: 'open' } } },
+        { orderId: 'b', result: undefined },
+      ],
+    });
+    await rig.during(first);
+  });
+});

@@ -113,10 +113,10 @@ export class CancelAllRun {
 
   report(replayed: boolean): CancelAll {
     const { unread, declined } = this.record;
-    const orders = this.record.orders.map((order, at) => ({ ...order, result: this.results[at] }));
+    const orders = this.record.orders.map((order, at) => ({ ...order, result: toldOf(this.results[at]) }));
     const places = this.record.places.map((place) => {
       const { command, result } = this.places.get(place.commandId) ?? { command: undefined, result: undefined };
-      return { ...place, command, result };
+      return { ...place, command, result: toldOf(result) };
     });
     const open =
       unread.length + declined.length > 0 ||
@@ -260,6 +260,11 @@ export class CancelAllRun {
     const backoff = new Backoff(random, this.options.journalBackoff);
     return untilAnswered(ask, { clock, backoff, over: this.stopped.signal });
   }
+}
+
+/** Without a reason of this process alone: another one has the cancel, or soon will. */
+function toldOf(result: Answer<Journaled> | undefined): Answer<Journaled> | undefined {
+  return result?.kind === 'declined' && isOfThisProcess(result.code) ? undefined : result;
 }
 
 /** The cancel is in the journal, or never will be: asking again would change nothing. */
