@@ -631,3 +631,18 @@ describe('issue: The new order of a replace stayed open behind a cancel-all that
     expect(await cancelAll()).toMatchObject({ open: false });
   });
 });
+
+describe('issue: A cancel-all in force showed a cancel as unknown for hours after it was resolved.', () => {
+  it('shows what has become of each cancel since, while it waits for a place', async () => {
+    const rig = await CommandRig.leading();
+    rig.entry.scripts.push({ result: unknown }, { result: unknown });
+    await rig.send(placeEquity);
+    rig.commit(workingOrder);
+    const asked = { ...word, idempotencyKey: 'all' };
+    const cancelAll = () => rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
+    expect(await cancelAll()).toMatchObject({ inForce: true, orders: [{ result: { command: { state: 'unknown' } } }] });
+    rig.commit({ ...workingOrder, status: 'canceled', leavesQty: '0' });
+    await rig.clock.advance(1_000);
+    expect(await cancelAll()).toMatchObject({ inForce: true, orders: [{ result: { command: { state: 'applied' } } }] });
+  });
+});

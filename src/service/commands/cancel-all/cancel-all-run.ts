@@ -37,7 +37,7 @@ const looks = { most: 3, everyMs: 1_000 };
 /** What a single run needs from `CancelAlls`. */
 export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly journal: CommandJournal;
-  readonly book: Pick<CommandBook, 'listen'>;
+  readonly book: Pick<CommandBook, 'listen' | 'get'>;
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<Answer<Journaled>>;
 }
 
@@ -45,10 +45,13 @@ type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBack
 
 type Only = { readonly onlyOf: Submission['onlyOf'] };
 
-interface Followed {
-  command: Command | undefined;
-  /** The cancel of its order. */
+interface Cancel {
   result: Answer<Journaled> | undefined;
+}
+
+/** A place, and its order's cancel. */
+interface Followed extends Cancel {
+  command: Command | undefined;
 }
 
 /**
@@ -66,7 +69,8 @@ export class CancelAllRun {
    * Resolves once the cancel of each order was asked for, and each place looked at, at least once.
    */
   readonly answered: Promise<void>;
-  private readonly results: (Answer<Journaled> | undefined)[] = [];
+  /** By the order's index. */
+  private readonly cancels = new Map<number, Cancel>();
   private readonly places = new Map<string, Followed>();
   private readonly stopped = new AbortController();
   /** Orders by their index, and commands: nothing can be said about them yet. */
@@ -111,9 +115,25 @@ export class CancelAllRun {
     await this.end();
   }
 
+  /** Brings the answered cancels up to date. Never rejects. */
+  async refresh(): Promise<void> {
+    // A run that only reports has just read them.
+    if (this.stopped.signal.aborted) return;
+    const { book, journal } = this.deps;
+    const cancels = [...this.cancels.values(), ...this.places.values()];
+    await inParallel(cancels, this.options.cancelAllWindow, async (cancel) => {
+      const { result } = cancel;
+      if (result?.kind !== 'journaled' || isFinal(result.command.state)) return;
+      const { commandId, version } = result.command;
+      const command = book.get(commandId)?.command ?? (await journal.find(commandId).catch(() => undefined));
+      const isNews = command !== undefined && command.version > version && cancel.result === result;
+      if (isNews) cancel.result = { ...result, command };
+    });
+  }
+
   report(replayed: boolean): CancelAll {
     const { unread, declined } = this.record;
-    const orders = this.record.orders.map((order, at) => ({ ...order, result: toldOf(this.results[at]) }));
+    const orders = this.record.orders.map((order, at) => ({ ...order, result: toldOf(this.cancels.get(at)?.result) }));
     const places = this.record.places.map((place) => {
       const { command, result } = this.places.get(place.commandId) ?? { command: undefined, result: undefined };
       return { ...place, command, result: toldOf(result) };
@@ -157,7 +177,7 @@ export class CancelAllRun {
     await inParallel(line, this.options.cancelAllWindow, async ([at, order]) => {
       const first = Promise.withResolvers<void>();
       const keep = (result: Answer<Journaled>, isFollowedByALook = false) => {
-        this.results[at] = result;
+        this.cancels.set(at, { result });
         if (!isFollowedByALook) this.known(at);
         first.resolve();
       };

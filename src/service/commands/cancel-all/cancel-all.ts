@@ -84,6 +84,7 @@ export class CancelAlls {
     const waited = new AbortController();
     await Promise.race([run.answered, this.deps.clock.sleep(this.options.cancelAllAnswerMs, waited.signal)]);
     waited.abort();
+    await run.refresh();
     return run.report(replayed);
   }
 
