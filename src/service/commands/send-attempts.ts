@@ -134,18 +134,19 @@ export class SendAttempts {
   }
 
   /**
-   * A held cancel ends as its term stops, for this reason: it holds up no handover, and the next
-   * process goes on with it.
+   * A cancel-all's cancel, to be repeated, ends as its term stops, for this reason: it holds up no
+   * handover, and the next process goes on with it.
    */
   private async writeUnlessStopped(sending: Sending, attemptId: string, held: boolean): Promise<Written> {
-    const { under } = sending;
-    let stop = held ? under.stopped() : undefined;
-    if (stop === undefined) {
-      const written = await this.writeInTurn(sending, attemptId);
-      stop = isHeld(sending, written.result) ? under.stopped() : undefined;
-      if (stop === undefined) return written;
-    }
-    return { result: notSent(stop.code, stop.message), abandoned: true };
+    const { pacing, under } = sending;
+    const early = held ? under.stopped() : undefined;
+    if (early !== undefined) return { result: notSent(early.code, early.message), abandoned: true };
+    const { result, abandoned } = await this.writeInTurn(sending, attemptId);
+    const mayRepeat = pacing !== undefined && result.kind === 'not_sent' && result.mayRepeat;
+    const stop = mayRepeat ? under.stopped() : undefined;
+    if (!mayRepeat || stop === undefined) return { result, abandoned };
+    const reason = { ...result.reason, code: stop.code, message: `${stop.message}; before: ${result.reason.message}` };
+    return { result: { kind: 'not_sent', reason, mayRepeat: false }, abandoned };
   }
 
   /**

@@ -3,6 +3,7 @@ import type { OrderSelection } from '../../../src/domain/select-orders.ts';
 import type { CancelAll, CancelAllScope } from '../../../src/service/commands/commands.ts';
 import {
   accepted,
+  atCapacity,
   CommandRig,
   failedLook,
   placeEquity,
@@ -586,6 +587,23 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     next.entry.route = rig.entry.route;
     await next.clock.advance(180_000);
     expect(sent.toSorted()).toEqual(['o-1', 'o-2', 'o-3', 'o-4', 'o-5']);
+  });
+
+  it('goes on in the next process also where the venue was busy as the shard was given away', async () => {
+    const rig = await CommandRig.leading();
+    rig.commit(workingOrder);
+    rig.entry.route = () => ({ answerMs: 500, result: atCapacity });
+    const account = { kind: 'account', accountId: 'acct-1' } as const;
+    const first = rig.commands.cancelAll(account, asked);
+    await rig.clock.advance(100);
+    await rig.during(rig.commands.quiesce(0, new AbortController().signal), 1_000);
+    rig.commands.end(0);
+    await rig.during(first);
+    const next = await CommandRig.leading({}, rig);
+    await next.clock.advance(1_000);
+    expect(next.entry.sent).toHaveLength(1);
+    const [command] = [...rig.journal.commands.values()];
+    expect(command).toMatchObject({ state: 'not_sent', reason: { code: 'NOT_LEADER', status: 429 } });
   });
 
   it('takes nothing from the rate of cancels that the account has beside it', async () => {
