@@ -606,6 +606,24 @@ describe('issue: A cancel-all of more orders than the venue takes requests a min
     expect(command).toMatchObject({ state: 'not_sent', reason: { code: 'NOT_LEADER', status: 429 } });
   });
 
+  it('goes on where its own process did not know for a moment whether it holds its lane', async () => {
+    const rig = await CommandRig.leading();
+    rig.commit(workingOrder);
+    const { lease, clock } = rig;
+    let certain = true;
+    const mayAct = lease.mayAct.bind(lease);
+    lease.mayAct = () => certain && mayAct();
+    rig.entry.route = () => ({ connect: { ms: 100 }, result: accepted });
+    const first = rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked);
+    await clock.advance(50);
+    certain = false;
+    await clock.advance(1_000);
+    certain = true;
+    expect(await rig.during(first)).toMatchObject({ open: true, inForce: true });
+    await clock.advance(5_000);
+    expect(rig.entry.sent).toHaveLength(1);
+  });
+
   it('takes nothing from the rate of cancels that the account has beside it', async () => {
     const { rig, cancelAll } = await cancelAllOfFive({ cancelRate: { perSecond: 0.1, burst: 1 } });
     await cancelAll();
