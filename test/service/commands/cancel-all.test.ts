@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderSelection } from '../../../src/domain/select-orders.ts';
 import type { CancelAll, CancelAllScope } from '../../../src/service/commands/commands.ts';
+import { RequestBudget } from '../../../src/venue/request-budget.ts';
 import {
   accepted,
   atCapacity,
@@ -680,5 +681,43 @@ describe('issue: A cancel-all in force showed a cancel as unknown for hours afte
     rig.commit({ ...workingOrder, status: 'canceled', leavesQty: '0' });
     await rig.clock.advance(1_000);
     expect(await cancelAll()).toMatchObject({ inForce: true, orders: [{ result: { command: { state: 'applied' } } }] });
+  });
+});
+
+describe('issue: A cancel-all did not read its account, since the last requests were kept for cancels.', () => {
+  /** A venue of 200 requests a minute has ten left. */
+  async function withTenLeft() {
+    const rig = await CommandRig.leading();
+    const requests = new RequestBudget(rig.clock);
+    const headers = { 'x-ratelimit-limit': '200', 'x-ratelimit-remaining': '10', 'x-ratelimit-reset': '31' };
+    const date = new Date(1_000).toUTCString();
+    requests.take('audit');
+    requests.saw({ kind: 'answered', status: 200, headers: { ...headers, date }, text: '' });
+    rig.probes.answer = ({ id, purpose = 'resync' }) => {
+      const held = requests.take(purpose);
+      return held === undefined ? rig.probes.complete(...(id === undefined ? [] : [id])) : failedLook(held.message);
+    };
+    return rig;
+  }
+
+  it('reads it with the requests that are kept for its cancels', async () => {
+    const rig = await withTenLeft();
+    rig.commit(workingOrder);
+    const asked = { ...word, idempotencyKey: 'all' };
+    const result = await rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
+    expect(result).toMatchObject({ open: false, unread: [], orders: [{ orderId: 'order-1' }] });
+  });
+
+  it('so does a cancel of an order that was never seen here', async () => {
+    const rig = await withTenLeft();
+    const { orderId } = predictionView;
+    const { answer } = rig.probes;
+    rig.probes.answer = (asked) => {
+      if (asked.kind === 'order') rig.commit({ ...workingOrder, orderId });
+      return answer(asked);
+    };
+    expect(await rig.send({ kind: 'cancel', stream: 'prediction', accountId: 'acct-1', orderId })).toMatchObject({
+      state: 'accepted',
+    });
   });
 });

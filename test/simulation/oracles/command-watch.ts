@@ -85,7 +85,7 @@ export class CommandWatch {
    * that selects, and one that cancels what lands, mean orders that carry our reference.
    */
   private mustBeOurs({ request, idempotencyKey }: Command, from: string): void {
-    const [, cancelAllId, of = ''] = /^cancel-all:([^:]+):(.+)$/.exec(idempotencyKey) ?? [];
+    const [, cancelAllId, of = ''] = /^cancel-all:([^:]+):([^:]+)/.exec(idempotencyKey) ?? [];
     const order = request.kind === 'cancel' ? this.deps.orderAt(request.orderId) : undefined;
     if (cancelAllId === undefined || order === undefined || isClosed(order.state)) return;
     const { journal } = this.deps;

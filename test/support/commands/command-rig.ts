@@ -20,6 +20,8 @@ import type {
   AccountStanding,
   FollowedAccounts,
 } from '../../../src/service/sources/account-access.ts';
+import type { ReadBudget } from '../../../src/venue/order-reads.ts';
+import type { Purpose } from '../../../src/venue/request-budget.ts';
 import type { WriteOptions, WriteResult } from '../../../src/venue/write-result.ts';
 import { equityView, instantAt, predictionView } from '../orders/arbitrary-orders.ts';
 import { silentLog } from '../runs/silent-log.ts';
@@ -110,6 +112,8 @@ interface Asked {
   readonly id?: string;
   readonly atMs: number;
   readonly sinceMs?: number | undefined;
+  /** What its requests are for, where the caller says it. */
+  readonly purpose?: Purpose;
 }
 
 type Answer = (asked: Asked) => AccountLook | Promise<AccountLook>;
@@ -157,14 +161,20 @@ export class RigProbes implements FollowedAccounts {
   account(_stream: string, accountId: string): AccountAccess | undefined {
     const { known, live, isSim, certain, notEnrolled } = this.now;
     if (!known) return undefined;
-    const ask = (kind: Asked['kind'], more: Pick<Asked, 'id' | 'sinceMs'>) =>
-      this.ask({ kind, accountId, atMs: this.clock.monotonicMs(), ...more });
+    const ask = (kind: Asked['kind'], more: Pick<Asked, 'id' | 'sinceMs'>, budget?: ReadBudget) =>
+      this.ask({
+        kind,
+        accountId,
+        atMs: this.clock.monotonicMs(),
+        ...more,
+        ...(budget && { purpose: budget.purpose }),
+      });
     return {
       ...{ live, isSim, certain, notEnrolled },
-      lookFor: (id) => ask('reference', { id }),
-      lookAtAll: (since) => ask('account', { sinceMs: since?.atMs }),
-      lookAtOpen: () => ask('open', {}),
-      lookAt: (id) => ask('order', { id }),
+      lookFor: (id, _signal, budget) => ask('reference', { id }, budget),
+      lookAtAll: (since, _signal, budget) => ask('account', { sinceMs: since?.atMs }, budget),
+      lookAtOpen: (_signal, budget) => ask('open', {}, budget),
+      lookAt: (id, _signal, budget) => ask('order', { id }, budget),
       expectReply: () => () => {},
     };
   }

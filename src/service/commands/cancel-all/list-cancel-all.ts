@@ -8,6 +8,7 @@ import type {
   UnreadAccount,
 } from '../../../store/commands/cancel-all-journal.ts';
 import type { CommandJournal } from '../../../store/commands/command-journal.ts';
+import type { ReadBudget } from '../../../venue/order-reads.ts';
 import type { CompleteLook, FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
@@ -37,6 +38,8 @@ interface ListLimits {
 type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
 
 const pageSize = 500;
+/** Requests kept for its cancels serve its reads too, where a venue's are used up. */
+const budget: ReadBudget = { purpose: 'cancel', spend: () => undefined, mayRepeat: () => true };
 
 /**
  * Lists everything a cancel-all has to cover. The platform's open orders are read first: a stream
@@ -182,7 +185,7 @@ async function readAccount(
     return { ids: [], ...(!listed && { why: { code: 'NOT_LIVE', message } }) };
   }
   const { live } = account;
-  const read = (signal: AbortSignal) => account.lookAtOpen(signal);
+  const read = (signal: AbortSignal) => account.lookAtOpen(signal, budget);
   const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
   if (!look.complete) {
     // Known as such, and the platform has said so once more just now.
