@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Act, CommitCheckpoint } from '../runtime/lease.ts';
-import { and, asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
+import { asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
@@ -124,22 +124,20 @@ export class PostgresPrincipalStore implements PrincipalStore {
    * with this number. Returns the numbers of the tokens that would have lasted longer.
    */
   async end(name: string, number: number | undefined, inMs: number): Promise<number[]> {
-    const { principal, expiresAt, number: numbered } = principalTokens;
-    const end = sql`now() + ${inMs} * interval '1 millisecond'`;
-    const rows = await this.db
-      .update(principalTokens)
-      .set({ expiresAt: end })
-      .where(
-        and(
-          eq(principal, name),
-          number === undefined ? undefined : eq(numbered, number),
-          or(isNull(expiresAt), and(gt(expiresAt, sql`now()`), gt(expiresAt, end))),
-        ),
-      )
-      // Held until the commit: after it, no attempt is marked as being sent for the token
-      // (`sending_objection`).
-      .returning({ number: numbered, closed: sql`public.close_sending()::text` });
-    return rows.map((row) => row.number).sort((a, b) => a - b);
+    // Raw: `close_sending` comes last, once all rows are had, since nothing may wait for a row
+    // behind it. It is held until the commit: after it, no attempt is marked as being sent for the
+    // token (`sending_objection`).
+    const { rows } = await this.deps.pool.query<{ numbers: number[] }>(
+      `with ended as (
+         update public.principal_tokens set expires_at = now() + $3 * interval '1 millisecond'
+         where principal = $1 and ($2::integer is null or number = $2)
+           and (expires_at is null or expires_at > now() and expires_at > now() + $3 * interval '1 millisecond')
+         returning number
+       )
+       select coalesce(array_agg(number order by number), '{}') as numbers, public.close_sending()::text from ended`,
+      [name, number ?? null, inMs],
+    );
+    return rows[0]?.numbers ?? [];
   }
 }
 

@@ -45,11 +45,11 @@ async function countingRig(): Promise<JournalRig> {
   return rig;
 }
 
-/** So many sessions wait for an advisory lock. */
-function waiting(rig: JournalRig, sessions: number): Promise<void> {
+/** So many sessions wait for a lock of this kind. */
+function waiting(rig: JournalRig, sessions: number, kind = 'advisory'): Promise<void> {
   return eventually(async () => {
     const rows = await rig.rows(
-      "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+      `select from pg_stat_activity where datname = current_database() and wait_event = '${kind}'`,
     );
     expect(rows).toHaveLength(sessions);
   });
@@ -341,6 +341,24 @@ describe('issue: A place was sent to the venue after a halt had been stored.', (
       await other.query('commit');
       expect(await opening).toMatchObject({ kind: 'replayed' });
     });
+  });
+});
+
+describe('issue: A halt waited for a session at one token, while all tokens of its principal were ended.', () => {
+  it('all tokens of a principal are ended once each is free, and nothing waits for that', async () => {
+    await using rig = await countingRig();
+    await rig.pool.query(
+      "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{orders:write}'), ('desk', 2, sha256('u'), '{orders:write}')",
+    );
+    const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
+    const other = await rig.rival();
+    await other.query('begin');
+    await other.query("select from principal_tokens where principal = 'desk' and number = 2 for update");
+    const ending = tokens.end('desk', undefined, 0);
+    await waiting(rig, 1, 'transactionid');
+    expect(await rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }))).toMatchObject({ cause: 'operator' });
+    await other.query('rollback');
+    expect(await ending).toEqual([1, 2]);
   });
 });
 
