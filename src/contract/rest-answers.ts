@@ -142,7 +142,9 @@ const commandFields = z.object({
     .describe('Replace and cancel: where the platform was first seen to have it in hand'),
   createdAt: instant,
   updatedAt: instant,
-  deadlineAt: instant.describe('Until then attempts that were not sent may be followed by others'),
+  deadlineAt: instant.describe(
+    'Until then attempts that were not sent may be followed by others. A cancel of a cancel-all that waits for requests of its venue goes on for ten minutes',
+  ),
   resolvedAt: instant.optional(),
   attempts: z.array(attempt),
   evidence: z.array(evidence).optional(),
