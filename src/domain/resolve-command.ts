@@ -181,7 +181,7 @@ function otherTerms({ working }: Order): Reason {
  * the simulator). The order's end resolves it. An order placed by another client always has such a
  * rival: that client cancels it too, and our journal does not show when.
  *
- * A cancel the platform refused (404, 409) gets one look at its order: if that ended by other
+ * A cancel the venue refused (404, 409, 422) gets one look at its order: if that ended by other
  * means, the cancel is `moot`. It proves nothing about the place. If we believe an order has ended,
  * its cancel is sent too, and it is `moot` once a later read says the same.
  */

@@ -21,20 +21,18 @@ interface LookDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly resolve: (entry: Watched) => Promise<void>;
 }
 
-/**
- * Statuses that say something about the order: it is not there, or it can't be canceled any more.
- */
-const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
+/** It can't be canceled any more: venues say it by either. */
+export const notCancelable: readonly (number | undefined)[] = [409, 422];
 
 /**
- * The platform refused a cancel by 404 or 409: one read, since the order may have ended by other
- * means (docs/commands.md, "How unknown is resolved", cancel). Its result says nothing about the
- * place. Never rejects.
+ * The venue refused a cancel: its order is not there, or not cancelable. One read, since the order
+ * may have ended by other means (docs/commands.md, "How unknown is resolved", cancel). Its result
+ * says nothing about the place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
   const { accounts, reads } = deps;
   const { request, orderId, reason } = entry.command;
-  if (orderId === undefined || !aboutTheOrder.includes(reason?.status)) return;
+  if (orderId === undefined || ![404, ...notCancelable].includes(reason?.status)) return;
   const { stream, accountId } = request;
   const direct = await reads.direct(
     (signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget),

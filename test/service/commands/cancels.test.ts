@@ -9,6 +9,7 @@ import {
   cancelWorking,
   placeEquity,
   placePrediction,
+  refused,
   unknown,
   word,
   workingOrder,
@@ -156,6 +157,8 @@ describe('issue: A cancel ended as moot, and the read that it went by had shown 
     [404, true, false],
     [409, true, true],
     [409, false, false],
+    [422, true, true],
+    [422, false, false],
     [403, true, true],
   ])(
     'a cancel-all whose cancel is refused by %i (it works: %s) says that it may be open: %s',
@@ -513,5 +516,24 @@ describe('issue: No cancel and no cancel-all reached an order that was followed:
         },
       });
     expect(server.received).toEqual([]);
+  });
+});
+
+describe('issue: A cancel-all at Alpaca stayed open for an order that was filled as it was cancelled.', () => {
+  // Alpaca refuses the cancel of an order that has ended by 422, the platform by 409.
+  it('looks at the order, and has nothing open', async () => {
+    const rig = await CommandRig.leading();
+    const order = { ...equityView, stream: 'alpaca_paper', orderId: 'order-1', origin: 'external' } as const;
+    rig.commit(order);
+    rig.entry.scripts.push({ result: refused(422) });
+    rig.probes.answer = ({ kind }) => {
+      if (kind === 'order') rig.commit({ ...order, status: 'filled', cumQty: order.quantity ?? '0', leavesQty: '0' });
+      return rig.probes.complete(...(kind === 'order' ? ['order-1'] : []));
+    };
+    const asked = { by: 'desk', reason: 'stop', requestId: 'r', idempotencyKey: 'all' };
+    const cancelAll = () => rig.during(rig.commands.cancelAll({ kind: 'account', accountId: 'acct-1' }, asked));
+    await cancelAll();
+    await rig.clock.advance(5_000);
+    expect(await cancelAll()).toMatchObject({ open: false, orders: [{ result: { command: { state: 'moot' } } }] });
   });
 });

@@ -473,7 +473,7 @@ describe('a cancel', () => {
     expect(rig.state(commandId)).toBe('rejected');
   });
 
-  it.each([404, 409])('refused by %i gets one look at its order, which may turn it moot', async (status) => {
+  it.each([404, 409, 422])('refused by %i gets one look at its order, which may turn it moot', async (status) => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     rig.entry.scripts.push({ result: refused(status) });

@@ -15,6 +15,7 @@ import { type Answer, type DeclineCode, isOfThisProcess } from '../answer.ts';
 import type { CommandBook } from '../command-book.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAll, Journaled, Submission } from '../commands.ts';
+import { notCancelable } from '../look-at-order.ts';
 import type { Pacing } from '../send-attempts.ts';
 import { untilAnswered } from '../until-answered.ts';
 
@@ -31,7 +32,7 @@ const passing: ReadonlySet<DeclineCode> = new Set([
   'RATE_LIMITED',
 ]);
 const againAfter = { firstMs: 500, maxMs: 5_000 };
-/** After a refusal by 409 one look at the order follows: asked so often what came of it. */
+/** After such a refusal one look at the order follows: asked so often what came of it. */
 const looks = { most: 3, everyMs: 1_000 };
 
 /** What a single run needs from `CancelAlls`. */
@@ -123,8 +124,9 @@ export class CancelAllRun {
     const cancels = [...this.cancels.values(), ...this.places.values()];
     await inParallel(cancels, this.options.cancelAllWindow, async (cancel) => {
       const { result } = cancel;
-      if (result?.kind !== 'journaled' || isFinal(result.command.state)) return;
-      const { commandId, version } = result.command;
+      if (result?.kind !== 'journaled') return;
+      const { commandId, version, state } = result.command;
+      if (isFinal(state) && state !== 'refused') return;
       const command = book.get(commandId)?.command ?? (await journal.find(commandId).catch(() => undefined));
       const isNews = command !== undefined && command.version > version && cancel.result === result;
       if (isNews) cancel.result = { ...result, command };
@@ -210,7 +212,7 @@ export class CancelAllRun {
         left += 1;
         continue;
       }
-      const isFollowedByALook = looked < looks.most && refusalOfEnded(result) === 409;
+      const isFollowedByALook = looked < looks.most && notCancelable.includes(refusalOfEnded(result));
       keep(result, isFollowedByALook);
       if (isTaken(result) && !isFollowedByALook) return;
       if (isFollowedByALook) looked += 1;
