@@ -721,3 +721,39 @@ describe('issue: A cancel-all did not read its account, since the last requests 
     });
   });
 });
+
+describe('issue: A cancel-all said that nothing was open, and the order that another program made was.', () => {
+  const before = { ...equityView, orderId: 'order-1', origin: 'external' } as const;
+  const asked = { ...word, idempotencyKey: 'all' };
+  const account = { kind: 'account', accountId: 'acct-1' } as const;
+
+  /** Another program replaces the order just before its cancel comes. */
+  it('may leave something open where an order of it goes on as another one', async () => {
+    const rig = await CommandRig.leading();
+    rig.commit(before);
+    const cancelAll = () => rig.during(rig.commands.cancelAll(account, asked));
+    await cancelAll();
+    rig.commit({ ...before, status: 'replaced', leavesQty: '0', replacedBy: 'order-2' });
+    await rig.clock.advance(1_000);
+    expect(await cancelAll()).toMatchObject({ open: true, orders: [{ result: { command: { state: 'moot' } } }] });
+  });
+
+  it('leaves nothing open where the other one is made by a replace of ours, and is cancelled', async () => {
+    const rig = await CommandRig.leading();
+    const order = { ...before, stream: 'alpaca_paper' } as const;
+    rig.commit(order);
+    rig.entry.scripts.push({ result: unknown });
+    const request = { kind: 'replace', stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'order-1' } as const;
+    const { commandId } = await rig.send({ ...request, terms: { price: '191' } });
+    const cancelAll = () => rig.during(rig.commands.cancelAll(account, asked));
+    await cancelAll();
+    const clOrdId = rig.command(commandId).attempts[0]?.attemptId ?? '';
+    const made = { ...order, orderId: 'order-2', origin: 'tidemark', commandId, clOrdId } as const;
+    rig.commit({ ...order, status: 'replaced', leavesQty: '0', replacedBy: 'order-2' });
+    rig.commit(made, { commandId });
+    await rig.clock.advance(1_000);
+    rig.commit({ ...made, status: 'canceled', leavesQty: '0' });
+    await rig.clock.advance(1_000);
+    expect(await cancelAll()).toMatchObject({ open: false, inForce: false });
+  });
+});

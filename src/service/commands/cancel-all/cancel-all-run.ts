@@ -1,4 +1,4 @@
-import { type Command, isFinal, madeOrder } from '../../../domain/command.ts';
+import { type Command, isFinal, isForOrder, madeOrder } from '../../../domain/command.ts';
 import { isTerminal } from '../../../domain/order.ts';
 import type { Ambient } from '../../../observability/ambient.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
@@ -142,10 +142,17 @@ export class CancelAllRun {
     });
     const open =
       unread.length + declined.length > 0 ||
-      orders.some(({ result }) => !isInHand(result)) ||
+      orders.some((order) => !isInHand(order.result) || this.goesOn(order)) ||
       places.some(({ command, result }) => !isOver(command) && !isInHand(result) && !this.isListed(command));
     const inForce = !orders.every(({ result }) => isTaken(result)) || !places.every((place) => this.isDone(place));
     return { kind: 'done', replayed, inForce, open, orders, places, unread, declined };
+  }
+
+  /** Another order has taken its place, and none of our replaces has made that one. */
+  private goesOn({ stream, orderId, result }: CancelAll['orders'][number]): boolean {
+    if (result?.kind !== 'journaled' || result.command.orderStatus !== 'replaced') return false;
+    const isReplaced = ({ request }: Command) => request.stream === stream && isForOrder(request, orderId);
+    return ![...this.places.values()].some(({ command }) => command !== undefined && isReplaced(command));
   }
 
   /** The place needs nothing more. */
