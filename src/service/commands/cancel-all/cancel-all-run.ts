@@ -217,6 +217,8 @@ export class CancelAllRun {
       const result = await submit({ ...submission, idempotencyKey }, pacing);
       if (isLeft(result)) {
         left += 1;
+        // One of before needs no rest.
+        if (!result.replayed) await clock.sleep(backoff.nextMs(), this.stopped.signal);
         continue;
       }
       const isFollowedByALook = looked < looks.most && notCancelable.includes(refusalOfEnded(result));
@@ -302,7 +304,7 @@ function isTaken(result: Answer<Journaled> | undefined): boolean {
 }
 
 /** It was not sent, because its process ended or gave its shard away. */
-function isLeft(result: Answer<Journaled>): boolean {
+function isLeft(result: Answer<Journaled>): result is Journaled {
   if (result.kind !== 'journaled' || result.command.state !== 'not_sent') return false;
   const { code = '' } = result.command.reason ?? {};
   return isOfThisProcess(code) || code === 'TAKEN_OVER' || code === 'LANE_LOST';
