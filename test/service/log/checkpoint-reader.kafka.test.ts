@@ -4,6 +4,7 @@ import { CheckpointReader } from '../../../src/service/log/checkpoint-reader.ts'
 import { hiddenCluster } from '../../../src/service/log/kafkajs/hidden-cluster.ts';
 import { openKafkaClient } from '../../../src/service/log/kafkajs/kafka-client.ts';
 import { checkpointing } from '../../support/orders/checkpointing.ts';
+import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 
 interface Encoder {
@@ -57,6 +58,6 @@ describe('issue: Lost commits went unnoticed where Kafka limits the bytes that t
     onTestFinished(() => setReadQuota(brokers, kafka.clientId));
     await expect(reader.read()).rejects.toThrow(/took longer|timed out/);
     await setReadQuota(brokers, kafka.clientId);
-    expect(await reader.read()).toEqual([expect.objectContaining({ batch: 1n })]);
+    await eventually(async () => expect(await reader.read()).toEqual([expect.objectContaining({ batch: 1n })]));
   });
 });
