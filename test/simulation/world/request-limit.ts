@@ -6,6 +6,8 @@ import { retryAfterMsOf } from '../../../src/venue/platform-error.ts';
 import type { Host } from '../host.ts';
 
 const windowMs = 60_000;
+/** What a cancel-all reads first rests no longer, and looks like any other read. */
+const cancelRestMs = 5_000;
 
 /**
  * So many requests a minute with one key, from all processes and from the user's other programs.
@@ -94,7 +96,7 @@ export class RequestLimit {
 
   private learn(name: string, result: HttpResult): void {
     if (result.kind === 'answered' && result.status === 429) {
-      const restMs = Math.min(windowMs, Math.max(1_000, retryAfterMsOf(result)));
+      const restMs = Math.min(cancelRestMs, Math.max(1_000, retryAfterMsOf(result)));
       this.restUntilMs.set(name, Math.max(this.restUntilMs.get(name) ?? 0, this.clock.monotonicMs() + restMs));
     }
     if (result.kind === 'failed' || result.headers['x-ratelimit-reset'] === undefined) return;
