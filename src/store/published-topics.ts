@@ -31,14 +31,14 @@ export class PublishedTopics {
   }
 
   /**
-   * Keeps what a look saw, where the topic of this kind has the same name, and nothing of it is
-   * known to be lost: only `accept` changes those. A late look takes back no higher end.
+   * Keeps what a look saw, where the row is as it was judged by: another process may have kept
+   * higher ends meanwhile, or a person accepted the topic. Not where records are known to be lost,
+   * or under another name: only `accept` changes those.
    */
-  async keep(topics: readonly PublishedTopic[]): Promise<void> {
-    const ends = `case when excluded.lost is null then array(
-        select greatest(kept, seen) from unnest(published_topics.ends, excluded.ends) with ordinality as t(kept, seen, place) order by place
-      ) else excluded.ends end`;
-    await this.write(topics, ends, 'where published_topics.lost is null and published_topics.name = excluded.name');
+  async keep(topics: readonly PublishedTopic[], judgedBy: readonly PublishedTopic[]): Promise<void> {
+    const was = `select array(select json_array_elements_text(b -> 'ends'))::bigint[] from json_array_elements($2::json) as b where b ->> 'kind' = excluded.kind`;
+    const isSame = `published_topics.lost is null and published_topics.name = excluded.name and published_topics.ends = (${was})`;
+    await this.write(topics, `where ${isSame}`, [JSON.stringify(judgedBy)]);
   }
 
   /**
@@ -46,17 +46,17 @@ export class PublishedTopics {
    * again, or given up.
    */
   async accept(topics: readonly PublishedTopic[]): Promise<void> {
-    await this.write(topics, 'excluded.ends', '');
+    await this.write(topics, '', []);
   }
 
-  private async write(topics: readonly PublishedTopic[], ends: string, only: string): Promise<void> {
+  private async write(topics: readonly PublishedTopic[], only: string, values: readonly string[]): Promise<void> {
     if (topics.length === 0) return;
     await this.pool.query(
       `insert into public.published_topics (kind, name, ends, lost)
        select t ->> 'kind', t ->> 'name', array(select json_array_elements_text(t -> 'ends'))::bigint[], t ->> 'lost'
        from json_array_elements($1::json) as t
-       on conflict (kind) do update set name = excluded.name, ends = ${ends}, lost = excluded.lost ${only}`,
-      [JSON.stringify(topics)],
+       on conflict (kind) do update set name = excluded.name, ends = excluded.ends, lost = excluded.lost ${only}`,
+      [JSON.stringify(topics), ...values],
     );
   }
 }

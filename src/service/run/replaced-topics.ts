@@ -53,7 +53,7 @@ export class ReplacedTopics {
     // In this order: another process may keep higher ends meanwhile.
     const before = await published.read();
     const { replaced, seen } = judgeTopicEnds(await findTopics(), before);
-    await published.keep(seen);
+    await published.keep(seen, before);
     this.learn(replaced.map(({ detail }) => detail));
   }
 

@@ -27,8 +27,8 @@ it('every process keeps the doubt about a topic that ends lower, however far it 
       looks += 1;
       throw new Error('no answer');
     };
-    const keep: typeof published.keep = async (topics) => {
-      await published.keep(topics);
+    const keep: typeof published.keep = async (...judged) => {
+      await published.keep(...judged);
       looks += 1;
     };
     const { process } = createMetrics();
@@ -76,16 +76,40 @@ it('every process keeps the doubt about a topic that ends lower, however far it 
   for (const process of [one, two]) expect(await process.look([])).toBeUndefined();
 });
 
+async function publishedTopics(stack: AsyncDisposableStack): Promise<PublishedTopics> {
+  const database = stack.use(await freshDatabase());
+  const pool = new pg.Pool({ connectionString: database.url });
+  stack.defer(() => pool.end());
+  return new PublishedTopics(pool);
+}
+
+const row = (ends: readonly string[], lost: string | null = null) => ({
+  ...{ kind: 'updates', name: 't.updates', ends, lost },
+});
+
 describe('issue: A topic that was made again counted as whole, after a slow process had looked at it.', () => {
   it('the ends of a late look take back no higher ones', async () => {
-    await using database = await freshDatabase();
     await using stack = new AsyncDisposableStack();
-    const pool = new pg.Pool({ connectionString: database.url });
-    stack.defer(() => pool.end());
-    const published = new PublishedTopics(pool);
-    const seen = (...ends: string[]) => published.keep([{ kind: 'updates', name: 't.updates', ends, lost: null }]);
-    await seen('9', '200');
-    await seen('10', '100', '1');
-    expect(await published.read()).toMatchObject([{ ends: ['10', '200', '1'] }]);
+    const published = await publishedTopics(stack);
+    const none = await published.read();
+    await published.keep([row(['9', '200'])], none);
+    const before = await published.read();
+    await published.keep([row(['10', '300'])], before);
+    await published.keep([row(['9', '250'])], before);
+    await published.keep([row(['1', '1'])], none);
+    expect(await published.read()).toMatchObject([{ ends: ['10', '300'] }]);
+  });
+});
+
+describe('issue: A topic that a person had just accepted was called lost again.', () => {
+  it('a look that began before takes back no acceptance', async () => {
+    await using stack = new AsyncDisposableStack();
+    const published = await publishedTopics(stack);
+    await published.keep([row(['10', '300'])], []);
+    const before = await published.read();
+    await published.accept([row(['0', '2'])]);
+    await published.keep([row(['0', '2'], 'it ended at 0 after it had ended at 10')], before);
+    await published.keep([row(['10', '300'])], before);
+    expect(await published.read()).toMatchObject([{ ends: ['0', '2'], lost: null }]);
   });
 });
