@@ -7,9 +7,9 @@ export interface ReadBudget {
   readonly purpose: Purpose;
   /**
    * A request leaves. Never waits: a read already begun is not left half done, and others wait the
-   * longer.
+   * longer. Left out: its requests are not counted.
    */
-  spend(): void;
+  spend?(): void;
   /**
    * Whether a failed request may be made again. False: the read has failed, and its turn comes
    * again.

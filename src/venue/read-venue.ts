@@ -80,7 +80,7 @@ export async function readVenue(
       if (signal.aborted) return { ok: false, error };
       continue;
     }
-    deps.budget?.spend();
+    deps.budget?.spend?.();
     const { result, retryAfterMs } = await attempt(deps, dialect, read, credential.token, signal);
     const isAnswer = result.ok || result.error.status !== undefined;
     if (isAnswer && (result.ok || result.error.status !== 401))

@@ -125,7 +125,7 @@ function venueWith(told: Told) {
   const tokens = new KeySource(clock, new Secret('hush'), 'refused', { requests });
   const deps = { clock, random: seededRandom(1), tokens, http, metrics: createMetrics().platform };
   const read = (purpose: Purpose) => {
-    const budget: ReadBudget = { purpose, spend: () => undefined, mayRepeat: () => true };
+    const budget: ReadBudget = { purpose, mayRepeat: () => true };
     const address = { operation: 'list_orders', url: 'http://venue/orders' };
     return readVenue({ ...deps, budget }, dialect, address, new AbortController().signal);
   };

@@ -44,7 +44,7 @@ export function askForAccount(
   tokens: TokenSource,
   addresses: Parameters<typeof alpacaReads>[1],
 ): Promise<AccountsResult> {
-  const budget = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
+  const budget = { purpose: 'probe', mayRepeat: () => false } as const;
   const reads = alpacaReads({ ...deps, tokens, budget, metrics: createMetrics().platform }, addresses);
   return reads.listAccounts(new AbortController().signal);
 }

@@ -142,7 +142,7 @@ export class UnseenOrders {
     if (accounts.account(stream, accountId)?.notEnrolled === true) return notEnrolled;
     if (!bucket.take())
       return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
-    const budget = { purpose: 'cancel', spend: () => {}, mayRepeat: () => bucket.take() } as const;
+    const budget = { purpose: 'cancel', mayRepeat: () => bucket.take() } as const;
     const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };
     const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);
     const look = await runProbe(this.deps, read, limits);

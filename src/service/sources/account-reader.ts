@@ -84,8 +84,8 @@ const auditPageRows = 100;
 const auditRest = 9;
 const auditRestMaxMs = 2_000;
 /** It gives way to all other requests. */
-const auditBudget: ReadBudget = { purpose: 'audit', spend: () => undefined, mayRepeat: () => true };
-const onceBudget: ReadBudget = { purpose: 'resync', spend: () => undefined, mayRepeat: () => false };
+const auditBudget: ReadBudget = { purpose: 'audit', mayRepeat: () => true };
+const onceBudget: ReadBudget = { purpose: 'resync', mayRepeat: () => false };
 
 /**
  * The one reader for an account's lists: it asks the platform for pages, gives each row to ingest,

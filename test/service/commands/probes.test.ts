@@ -162,7 +162,7 @@ describe('issue: A replace never got a result while the reads of accounts used u
         lookAt: async () => found,
         lookAtOpen: async () => found,
         lookAtAll: async (_sinceMs, _signal, budget) => {
-          for (let page = 0; page < 12; page += 1) budget?.spend();
+          for (let page = 0; page < 12; page += 1) budget?.spend?.();
           return found;
         },
         expectReply: () => () => {},

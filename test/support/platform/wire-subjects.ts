@@ -43,7 +43,7 @@ function answering(text: string, status = 200): Http {
 }
 
 function readDeps(text: string): ReadDeps {
-  const once = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
+  const once = { purpose: 'probe', mayRepeat: () => false } as const;
   const metrics = createMetrics().platform;
   return { http: answering(text), clock, random: seededRandom(1), tokens: fixedToken(), metrics, budget: once };
 }
@@ -76,7 +76,7 @@ async function page(stream: StreamTopic, text: string): Promise<WireResult> {
   };
   const reads = platformReads({ ...readDeps(text), http: counted }, { platformUrl: base, stagingUrl: base });
   const list = { stream, accountId: 'acct-1', state: 'all' } as const;
-  const budget = { purpose: 'probe', spend: () => undefined, mayRepeat: () => false } as const;
+  const budget = { purpose: 'probe', mayRepeat: () => false } as const;
   const result = await reads.listOrders(list, async (each) => void rows.push(...each.rows), signal, budget);
   if (!result.complete) return { word: `incomplete (${result.error.code})` };
   return { word: asked.length > 1 ? 'complete, two pages' : 'complete, one page', facts: { asked, rows } };

@@ -39,7 +39,7 @@ type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declin
 
 const pageSize = 500;
 /** Requests kept for its cancels serve its reads too, where a venue's are used up. */
-const budget: ReadBudget = { purpose: 'cancel', spend: () => undefined, mayRepeat: () => true };
+const budget: ReadBudget = { purpose: 'cancel', mayRepeat: () => true };
 
 /**
  * Lists everything a cancel-all has to cover. The platform's open orders are read first: a stream
