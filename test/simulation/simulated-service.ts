@@ -50,12 +50,16 @@ interface ReachedVenue {
   readonly credentials: KnownLogins;
 }
 
-interface ReachedBy extends ReachedVenue {
+interface ReachedBy extends Pick<ReachedVenue, 'platform'> {
+  /** Followed from the start. */
+  readonly logins: KnownLogins['logins'];
   readonly coverage: CoverageWatch;
   readonly sink: ObservationSink;
   readonly metrics: Metrics;
   readonly at?: Pick<ConnectorsOptions, 'streamUrls' | 'ofVenue'>;
 }
+
+const none: KnownLogins['logins'] = new Map();
 
 type LinkedLogins = ReturnType<LinkedKeys['of']>;
 
@@ -88,7 +92,7 @@ export interface SimulatedServiceDeps {
   /** A venue that is followed beside the first one. */
   readonly beside?: ReachedVenue;
   /** Logins that users link and remove. Left out: those of the settings, and no others. */
-  readonly links?: LinkedLogins | undefined;
+  readonly links?: LinkedLogins;
   readonly log: Logger;
   /** Between the connectors and ingest, for a planted bug. */
   readonly intoIngest?: (sink: ObservationSink) => ObservationSink;
@@ -189,7 +193,8 @@ export class SimulatedService {
     );
     const guarded = this.held.guard(this.coverage.sink(deps.intoIngest?.(this.ingest) ?? this.ingest));
     const into = { coverage: this.coverage, sink: deps.intoGuard?.(guarded) ?? guarded, metrics };
-    this.connectors = this.connectorsTo(deps, settings, { ...deps, ...into });
+    const logins = deps.links === undefined ? credentials.logins : none;
+    this.connectors = this.connectorsTo(deps, settings, { platform, logins, ...into });
     this.sources = this.withBeside(deps, settings);
     const results = new ResultRelay({
       ...shared,
@@ -401,21 +406,22 @@ export class SimulatedService {
       sink: this.held.guard(this.coverageBeside.sink(this.ingest)),
       metrics: createMetrics(),
     };
-    const other = this.connectorsTo({ ...deps, links: undefined }, settings, { ...beside, ...into });
+    const { platform, credentials } = beside;
+    const other = this.connectorsTo(deps, settings, { platform, logins: credentials.logins, ...into });
     const followed = [...this.connectors.streams, ...other.streams];
-    const left = this.connectorsTo({ ...deps, links: undefined }, settings, {
-      ...{ ...beside, ...into, credentials: { ...beside.credentials, logins: new Map() } },
+    const left = this.connectorsTo(deps, settings, {
+      ...{ platform, logins: none, ...into },
       at: { streamUrls: {}, ofVenue: streams.filter((stream) => !followed.includes(stream)) },
     });
     return new VenueSources([this.connectors, other], left);
   }
 
   private connectorsTo(
-    { host, random, log, database, links }: SimulatedServiceDeps,
+    { host, random, log, database }: SimulatedServiceDeps,
     settings: ServiceSettings,
     reached: ReachedBy,
   ): Connectors {
-    const { platform, credentials, sink, metrics, at } = reached;
+    const { platform, logins, sink, metrics, at } = reached;
     const { clock } = host;
     const connectors = new Connectors(
       {
@@ -437,8 +443,7 @@ export class SimulatedService {
         ...at,
       },
     );
-    if (links !== undefined) return connectors;
-    for (const [name, tokens] of credentials.logins)
+    for (const [name, tokens] of logins)
       connectors.add(name, { ...this.signIn({ host, random }, reached, tokens), log });
     return connectors;
   }

@@ -151,11 +151,15 @@ export class SimulatedWorld {
     this.links = venue.hasKeys && happens(keys, 0.3) ? new LinkedKeys(this, keys) : undefined;
     if (wishes.beside === true) {
       const other = venue === simulatedAlpaca ? simulatedPlatform : simulatedAlpaca;
-      const [random, entryRandom, bareRandom, lossRandom, surpriseRandom, legsRandom] = [40, 41, 42, 43, 44, 45].map(
-        (part) => this.source(part),
-      ) as [Random, Random, Random, Random, Random, Random];
-      const drawn = { random, entryRandom, bareRandom, lossRandom, surpriseRandom, legsRandom };
-      this.beside = new VenueBeside(this, { ...drawn, trace, points, venue: other });
+      this.beside = new VenueBeside(this, {
+        random: this.source(40),
+        entryRandom: this.source(41),
+        bareRandom: this.source(42),
+        lossRandom: this.source(43),
+        surpriseRandom: this.source(44),
+        legsRandom: this.source(45),
+        ...{ trace, points, venue: other },
+      });
     }
     const { platforms } = this;
     const platform = {
