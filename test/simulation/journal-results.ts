@@ -32,10 +32,11 @@ export function journalResults({
     await clock.sleep(random.next() * 3);
     if (database.down || random.next() < database.faults.unreachable) throw new Error('the database cannot be reached');
   };
-  const readUnpublished = async (limit: number, shards: readonly number[]) => {
+  const readUnpublished = async (limit: number, shards: readonly number[], acknowledged: readonly ResultRow[] = []) => {
     await call();
+    const sent = new Set(acknowledged.map(({ id }) => Number(id)));
     const rows = journal.events
-      .filter(({ number, command }) => !published.has(number) && shards.includes(command.shard))
+      .filter(({ number, command }) => !published.has(number) && !sent.has(number) && shards.includes(command.shard))
       .slice(0, limit);
     points.reach('results_read', host);
     return rows.map(({ number, command }) => ({

@@ -39,10 +39,11 @@ interface ResultRelayOptions {
   readonly pollEveryMs: number;
   /**
    * The least time from one find in the outbox to the next look. A single step is sent at once.
-   * Many at a time share a read, a send and a commit: together these cost as much as a command
-   * itself.
+   * Many at a time share a read and a send.
    */
   readonly gatherMs: number;
+  /** The least time from one mark to the next: a mark costs as much as a read. */
+  readonly markEveryMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
 }
@@ -52,6 +53,7 @@ export const resultRelayDefaults: ResultRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
   gatherMs: 100,
+  markEveryMs: 1000,
   leasePollMs: 50,
   backoff: { firstMs: 50, maxMs: 1000 },
 };
@@ -70,14 +72,15 @@ interface Term {
  * wake-up or the next poll, for more steps to gather, for a lease young enough to act on, for the
  * backoff after a failure. One publish at a time, also across terms. Invariant: a row is marked
  * only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A
- * crash between the two costs a repeat. If a step was acknowledged and could not be marked, it is
- * marked before anything else is sent: while the database is away, the topic must not fill with
- * repeats.
+ * crash between the two costs repeats, of a second at most. A term reads behind what it has sent,
+ * marked or not, so it repeats nothing. A drain marks all of it.
  */
 export class ResultRelay implements Service {
   readonly name = 'result-relay';
   private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
+  /** Acknowledged in this term. */
   private unmarked: readonly ResultRow[] = [];
+  private markedMs = Number.NEGATIVE_INFINITY;
   private foundMs = Number.NEGATIVE_INFINITY;
   /** There was a wake-up since the last read began. */
   private stepped = false;
@@ -145,17 +148,20 @@ export class ResultRelay implements Service {
     if (rows.length === 0) return 'all';
     this.foundMs = this.deps.clock.monotonicMs();
     if (!(await this.publish(rows, signal))) return 'failed';
-    this.unmarked = rows;
-    if (!(await this.mark())) return 'failed';
+    this.unmarked = [...this.unmarked, ...rows];
     this.gauge([]);
-    return rows.length < this.options.maxRows ? 'all' : 'more';
+    if (rows.length === this.options.maxRows) return 'more';
+    return this.loop.draining && !(await this.mark()) ? 'failed' : 'all';
   }
 
   /** Undefined: the database could not be read, or written. */
   private async next(): Promise<readonly ResultRow[] | undefined> {
-    if (!(await this.mark())) return undefined;
+    const { clock, log, shards } = this.deps;
+    const { markEveryMs, maxRows } = this.options;
+    const due = this.loop.draining || clock.monotonicMs() - this.markedMs >= markEveryMs;
+    if (due && !(await this.mark())) return undefined;
     try {
-      const rows = await this.deps.log.readUnpublished(this.options.maxRows, this.deps.shards());
+      const rows = await log.readUnpublished(maxRows, shards(), this.unmarked);
       this.logTrouble.passed();
       return rows;
     } catch (err) {
@@ -174,6 +180,7 @@ export class ResultRelay implements Service {
       return false;
     }
     this.logTrouble.passed();
+    this.markedMs = this.deps.clock.monotonicMs();
     // Another term may have begun in the meantime, with nothing to mark or with rows of its own.
     if (this.unmarked === rows) this.unmarked = [];
     return true;

@@ -30,8 +30,9 @@ export interface ResultLog {
   /**
    * Steps behind the last published one, for commands in these shards, lowest id first, at most
    * `limit`. One command's ids rise with its versions, and none is seen before its predecessor.
+   * `acknowledged`: by Kafka, and not marked yet; nothing up to them is read.
    */
-  readUnpublished(limit: number, shards: readonly number[]): Promise<ResultRow[]>;
+  readUnpublished(limit: number, shards: readonly number[], acknowledged?: readonly ResultRow[]): Promise<ResultRow[]>;
   /**
    * Kafka has acknowledged them, and all before them in their shards. Safe to call again, from any
    * process: it stays true.
@@ -61,16 +62,17 @@ interface Row {
 type Passed = Pick<ResultRow, 'shard' | 'id'> & Partial<Pick<ResultRow, 'key' | 'version'>>;
 
 /**
- * Lowest number first, in each shard below its first open number. $4: those known in memory.
+ * Lowest number first, in each shard below its first open number, and behind what Kafka has. $5:
+ * the steps known in memory.
  */
-const readUnpublished = `
+const unpublishedSteps = `
   select j.shard, j.seq, j.version, public.time_to_ms(j.recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation,
     case when j.kind in ('opening', 'step') then j.command_id end as command_id,
-    case when j.kind in ('opening', 'step') and j.command_id || ' ' || j.version <> all($4::text[]) then public.command_json(j.command_id, j.number) end as command
-  from unnest($2::bigint[], $3::bigint[]) as k(shard, below) join public.shards s on s.shard = k.shard
+    case when j.kind in ('opening', 'step') and j.command_id || ' ' || j.version <> all($5::text[]) then public.command_json(j.command_id, j.number) end as command
+  from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as k(shard, below, above) join public.shards s on s.shard = k.shard
   join public.result_positions p on p.shard = k.shard and p.epoch = s.epoch
   cross join lateral (
-    select * from public.journal j where j.shard = p.shard and j.seq > p.seq and (k.below is null or j.seq < k.below) order by j.seq limit $1) as j
+    select * from public.journal j where j.shard = p.shard and j.seq > greatest(p.seq, k.above) and (k.below is null or j.seq < k.below) order by j.seq limit $1) as j
   order by j.seq limit $1`;
 
 /**
@@ -85,15 +87,22 @@ export class PostgresResultLog implements ResultLog {
     this.deps = deps;
   }
 
-  async readUnpublished(limit: number, shards: readonly number[]): Promise<ResultRow[]> {
+  async readUnpublished(
+    limit: number,
+    shards: readonly number[],
+    acknowledged: readonly ResultRow[] = [],
+  ): Promise<ResultRow[]> {
     const { pool, numbers, log } = this.deps;
     await numbers?.settle();
     // First the bound, and then the read: a write begun after this is above it.
     const below = shards.map((shard) => numbers?.closedBelow(shard) ?? null);
+    const newest = newestOf(acknowledged);
+    const above = shards.map((shard) => newest.get(shard)?.id ?? null);
     // One that is dropped meanwhile is still here.
     const kept = new Map(numbers?.steps);
+    const values = [limit, bigintArray(shards), bigintArray(below), bigintArray(above), textArray([...kept.keys()])];
     const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<Row>(readUnpublished, [limit, bigintArray(shards), bigintArray(below), textArray([...kept.keys()])]),
+      pool.query<Row>({ name: 'unpublished_steps', text: unpublishedSteps, values }),
     );
     // An unreadable step holds up no others: consumers see by its command's versions that one is
     // missing.
@@ -105,7 +114,7 @@ export class PostgresResultLog implements ResultLog {
     // None is published, and the next look does not meet them again.
     if (found.length > 0 || rows.length === 0) return found;
     await this.save(rows.map(({ shard, seq }) => ({ shard, id: BigInt(seq) })));
-    return rows.length < limit ? [] : this.readUnpublished(limit, shards);
+    return rows.length < limit ? [] : this.readUnpublished(limit, shards, acknowledged);
   }
 
   async markPublished(rows: readonly ResultRow[]): Promise<void> {
@@ -119,9 +128,7 @@ export class PostgresResultLog implements ResultLog {
    * give a number out again, so the row has to be the same.
    */
   private async save(rows: readonly Passed[]): Promise<void> {
-    const newest = new Map<number, Passed>();
-    for (const row of rows) if (row.id > (newest.get(row.shard)?.id ?? -1n)) newest.set(row.shard, row);
-    const highest = [...newest.values()];
+    const highest = [...newestOf(rows).values()];
     await retryTransaction(this.deps, () =>
       this.deps.pool.query({
         name: 'save_result_positions',
@@ -138,6 +145,13 @@ export class PostgresResultLog implements ResultLog {
       }),
     );
   }
+}
+
+/** The highest of each shard. */
+function newestOf<Row extends Passed>(rows: readonly Row[]): Map<number, Row> {
+  const newest = new Map<number, Row>();
+  for (const row of rows) if (row.id > (newest.get(row.shard)?.id ?? -1n)) newest.set(row.shard, row);
+  return newest;
 }
 
 function resultRow(

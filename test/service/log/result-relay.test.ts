@@ -59,7 +59,41 @@ describe('the relay of results', () => {
     relay.wake();
     await clock.advance(5);
     expect(publisher.arrived).toEqual([{ topic: 'results', key: 'c-1', payload: 'c-1:1' }]);
+    await clock.advance(resultRelayDefaults.pollEveryMs);
     expect([...log.published]).toEqual([id]);
+    expect(publisher.sends).toBe(1);
+  });
+
+  it('marks what Kafka has once a second, and meanwhile reads behind it', async () => {
+    const { clock, log, relay, arrived } = await relayOnVirtualTime();
+    relay.begin();
+    await clock.advance(5);
+    for (let step = 0; step < 60; step += 1) {
+      log.step(`c-${step}`);
+      relay.wake();
+      await clock.advance(50);
+    }
+    await clock.advance(resultRelayDefaults.gatherMs);
+    expect(log.marks).toBeLessThanOrEqual(4);
+    expect(log.published.size).toBeGreaterThan(20);
+    expect(arrived()).toEqual(log.rows.map(({ payload }) => payload));
+  });
+
+  it('marks all of it when it drains', async () => {
+    const { clock, log, relay, arrived } = await relayOnVirtualTime();
+    relay.begin();
+    await clock.advance(5);
+    for (let step = 0; step < 3; step += 1) {
+      log.step('c-1');
+      relay.wake();
+      await clock.advance(150);
+    }
+    expect(log.published.size).toBeLessThan(3);
+    const drained = relay.drain(new AbortController().signal);
+    await clock.advance(100);
+    await drained;
+    expect(log.published.size).toBe(3);
+    expect(arrived()).toHaveLength(3);
   });
 
   it('gathers the steps that come while many do: one read and one publish for all of them', async () => {

@@ -13,6 +13,7 @@ export class ScriptedResultLog implements ResultLog {
   down = false;
   markingDown = false;
   reads = 0;
+  marks = 0;
   delayMs = 1;
   private readonly versions = new Map<string, number>();
   private readonly clock: Clock;
@@ -38,14 +39,19 @@ export class ScriptedResultLog implements ResultLog {
     return row;
   }
 
-  async readUnpublished(limit: number): Promise<ResultRow[]> {
+  async readUnpublished(
+    limit: number,
+    _shards: readonly number[],
+    acknowledged: readonly ResultRow[] = [],
+  ): Promise<ResultRow[]> {
     this.reads += 1;
     await this.clock.sleep(this.delayMs);
     if (this.down) throw new Error('the database cannot be reached');
-    return this.rows.filter(({ id }) => !this.published.has(id)).slice(0, limit);
+    return this.rows.filter((row) => !this.published.has(row.id) && !acknowledged.includes(row)).slice(0, limit);
   }
 
   async markPublished(rows: readonly ResultRow[]): Promise<void> {
+    this.marks += 1;
     await this.clock.sleep(this.delayMs);
     if (this.down || this.markingDown) throw new Error('the database cannot be reached');
     for (const { id } of rows) this.published.add(id);

@@ -66,6 +66,8 @@ describe('the outbox of results', () => {
     );
     expect(await log.readUnpublished(10, [1, 2]), 'of other shards').toEqual([]);
     expect(await log.readUnpublished(1, [0])).toEqual(events.slice(0, 1));
+    expect(await log.readUnpublished(10, [0], events.slice(0, 2)), 'behind what Kafka has').toEqual(events.slice(2));
+    expect(await log.readUnpublished(10, [0]), 'it is not marked').toEqual(events);
     await log.markPublished(events.slice(0, 1));
     expect(await log.readUnpublished(10, [0])).toEqual(events.slice(1));
     await log.markPublished(events);
