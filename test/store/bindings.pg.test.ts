@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { GroupCommit } from '../../src/store/commands/group-commit.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { attemptId, fence, newPlace, newReplace } from '../support/commands/journal-fixtures.ts';
 import { journalRig } from '../support/commands/journal-rig.ts';
 import { batch } from '../support/orders/store-rig.ts';
@@ -12,7 +14,9 @@ describe('bindings', () => {
     const replace = newReplace('p-1');
     const named = { stream: 'alpaca_paper', accountId: 'acct-1', orderId: 'o-1' } as const;
     const making = newReplace('o-1', { request: { kind: 'replace', ...named, terms: { price: '192' } } });
-    for (const asked of [place, plain, replace, making]) await rig.journal.open(asked, fence);
+    const groups = new GroupCommit(rig.deps);
+    const journal = createPostgresJournal({ ...rig.deps, groups });
+    for (const asked of [place, plain, replace, making]) await journal.open(asked, fence);
     const ids = [place.attemptId, plain.attemptId, replace.attemptId, making.attemptId, attemptId(), 'tm-n\0l'].map(
       String,
     );
@@ -25,6 +29,8 @@ describe('bindings', () => {
       ]),
     );
     expect(await rig.store.readBindings([])).toEqual(new Map());
+    const kept = ids.flatMap((id) => groups.attempts.get(id) ?? []);
+    expect(kept, 'from memory').toEqual([...(await rig.store.readBindings(ids)).values()]);
   });
 
   it('lead the resolver to the order, its updates and what it is now', async () => {

@@ -23,7 +23,7 @@ interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
-  /** Covers everything that is sent. Left out: no checkpoint is kept. */
+  /** Covers all sends. Left out: no checkpoint is kept. */
   readonly checkpoint?: Pick<CheckpointWriter, 'along' | 'doubt'>;
   /** A look has just shown that the outbox is empty. Left out: not known. */
   readonly isEmpty?: () => boolean;
@@ -72,8 +72,8 @@ interface Term {
  * wake-up or the next poll, for more steps to gather, for a lease young enough to act on, for the
  * backoff after a failure. One publish at a time, also across terms. Invariant: a row is marked
  * only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A
- * crash between the two costs repeats, of a second at most. A term reads behind what it has sent,
- * marked or not, so it repeats nothing. A drain marks all of it.
+ * crash between the two costs repeats, of a second at most. A term reads behind its own sends,
+ * marked or not, so it repeats nothing. A drain marks all of them.
  */
 export class ResultRelay implements Service {
   readonly name = 'result-relay';

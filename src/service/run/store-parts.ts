@@ -2,7 +2,6 @@ import type { ConfigWith } from '../../config/config.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import type { TokenStore } from '../../runtime/token-store.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
 import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
 import { GroupCommit } from '../../store/commands/group-commit.ts';
@@ -78,12 +77,10 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const pool = poolOf('tidemark', poolSize);
   const lanePool = poolOf('tidemark-lease', 3);
   const commandPool = poolOf('tidemark-commands', commandConnections);
-  const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
-  const commandReadPool = createReadPool(deps, {
-    url,
-    applicationName: 'tidemark-command-reads',
-    maxConnections: commandReadConnections,
-  });
+  const readPoolOf = (applicationName: string, maxConnections: number) =>
+    createReadPool(deps, { url, applicationName, maxConnections });
+  const readPool = readPoolOf('tidemark-reads', poolSize);
+  const commandReadPool = readPoolOf('tidemark-command-reads', commandReadConnections);
   const checkpoint = deps.lease?.checkpoint;
   const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { firstGeneration });
   /** Asked before the database is given again what it lacks: then nothing would show the loss. */
@@ -99,14 +96,16 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const acknowledging = { ...deps, ...(checkpoint && { checkpoint }) };
   const shared = { ...acknowledging, pool };
   const keys = tokenKeys(options);
-  const durable = keys === undefined ? undefined : new PostgresTokenStore({ ...shared, ...keys });
-  const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
+  const durable = keys && new PostgresTokenStore({ ...shared, ...keys });
   const changes = new Changes(deps.clock);
-  const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
+  const orders = new PostgresOrderStore(
+    { ...deps, pool: lanePool, attempts: groups.attempts },
+    { url, partitionRows: defaultPartitionRows },
+  );
   return {
     pool,
     orders,
-    tokens,
+    tokens: durable ?? new MemoryTokenStore(deps),
     /** The linked logins; without a key they can be listed, and not used. */
     credentials: durable ?? new PostgresCredentialList(shared),
     isKeyed: options.encryptionKey !== undefined,

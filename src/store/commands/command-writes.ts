@@ -73,6 +73,7 @@ function keepWritten({ known, groups }: Deps, { command: made, number, kind }: J
   const written = { ...command, ...status };
   known.keep({ command: written, number });
   if (kind === 'opening' || kind === 'step') groups.numbers.keepStep(written);
+  groups.attempts.keep(written);
   return written;
 }
 

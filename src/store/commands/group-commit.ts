@@ -2,7 +2,7 @@ import type { Pool, QueryConfig } from 'pg';
 import type { Timer } from '../../runtime/clock.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
-import { JournalNumbers } from './journal-memory.ts';
+import { JournalNumbers, OwnAttempts } from './journal-memory.ts';
 import { appendValues, type JournalRow } from './journal-rows.ts';
 import type { Fence } from './term.ts';
 
@@ -96,6 +96,7 @@ export class GroupCommit {
   private aloneUnderWay = 0;
   private pending = 0;
   readonly numbers: JournalNumbers;
+  readonly attempts = new OwnAttempts();
   /** Whether there are limits, as the newest opening was answered. */
   limited = true;
   private readonly deps: GroupCommitDeps;

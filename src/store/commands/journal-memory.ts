@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
+import { traits } from '../../domain/streams.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { bigintArray } from '../orders/binary-array.ts';
+import type { Binding } from '../orders/order-store.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
@@ -121,6 +123,30 @@ export class JournalNumbers {
 
 export function stepKey(commandId: string, version: number): string {
   return `${commandId} ${version}`;
+}
+
+/** Some minutes of places at a high rate; older ones are read. */
+const maxAttempts = 20_000;
+
+/**
+ * The newest attempts that this process committed and that may make an order. To whom an attempt
+ * belongs never changes, so the first event of its order needs no read.
+ */
+export class OwnAttempts {
+  private readonly bindings = new Map<string, Binding>();
+
+  get(attemptId: string): Binding | undefined {
+    return this.bindings.get(attemptId);
+  }
+
+  keep({ commandId, callerRef, request, attempts }: Command): void {
+    const { kind, stream, accountId } = request;
+    if (kind === 'cancel' || (kind === 'replace' && traits[stream].replaces !== 'new_order')) return;
+    const side = kind === 'place' ? request.terms.side : null;
+    const binding = { commandId, ...(callerRef !== undefined && { callerRef }), stream, accountId, side };
+    for (const { attemptId } of attempts) this.bindings.set(attemptId, binding);
+    dropOldest(this.bindings, maxAttempts);
+  }
 }
 
 /** The process follows most of them anyway, and they are kept once. */

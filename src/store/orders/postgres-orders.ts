@@ -22,6 +22,8 @@ import {
 interface OrderStoreDeps extends Ambient {
   /** For reads. Batches have their own connection. */
   readonly pool: Pool;
+  /** Those known in memory. Left out: each is read. */
+  readonly attempts?: { get(attemptId: string): Binding | undefined };
 }
 
 interface OrderStoreOptions {
@@ -51,8 +53,18 @@ export class PostgresOrderStore implements OrderStore {
     return this.read(() => readHeads(this.deps.pool, keys));
   }
 
-  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
-    return this.read(() => readBindings(this.deps.pool, attemptIds));
+  async readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+    const { pool, attempts } = this.deps;
+    const found = new Map<string, Binding>();
+    const unknown: string[] = [];
+    for (const id of attemptIds) {
+      const known = attempts?.get(id);
+      if (known === undefined) unknown.push(id);
+      else found.set(id, known);
+    }
+    if (unknown.length > 0)
+      for (const [id, binding] of await this.read(() => readBindings(pool, unknown))) found.set(id, binding);
+    return found;
   }
 
   readUnproven(lane: number, generation: number): Promise<Unproven | undefined> {
