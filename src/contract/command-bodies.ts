@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReference } from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms } from '../domain/command.ts';
-import type { OrderSelection } from '../domain/select-orders.ts';
 import { securitiesStreams, traits } from '../domain/streams.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
@@ -18,7 +17,7 @@ import {
   probability,
   symbolText,
 } from './body-fields.ts';
-import { securitiesStream } from './words.ts';
+import { namedBody, securitiesStream } from './words.ts';
 
 // The specification's bodies, as our callers send them: strict. Every rule that does not depend on
 // an order's state is checked before anything is journaled.
@@ -52,14 +51,12 @@ export const accountTimeInForce = z.enum(['DAY', 'GTC', 'IOC', 'FOK']);
 const accountType = z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']);
 const predictionType = z.enum(['market', 'limit', 'stop', 'stop_limit']);
 
-const legBody = z
-  .strictObject({
-    symbol: symbolText(longestOptionSymbol).describe('OCC option symbol, compact or padded'),
-    side: accountSide,
-    ratioQty: positiveDecimal,
-    positionEffect: z.enum(['OPEN', 'CLOSE']),
-  })
-  .meta({ id: 'OrderLeg', description: 'One leg of an option order, as it is placed' });
+const legBody = namedBody('OrderLeg', 'One leg of an option order, as it is placed', {
+  symbol: symbolText(longestOptionSymbol).describe('OCC option symbol, compact or padded'),
+  side: accountSide,
+  ratioQty: positiveDecimal,
+  positionEffect: z.enum(['OPEN', 'CLOSE']),
+});
 
 /**
  * `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the
@@ -247,7 +244,8 @@ export function placed<Terms>(
 
 /** Recorded with its author and time. Blank text is not a reason. */
 export const reasonText = plainTextField(1, 500)
-  .refine((text) => text.trim() !== '', 'must say why')
+  .overwrite((text) => text.trim())
+  .refine((text) => text !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
 /**
@@ -255,21 +253,21 @@ export const reasonText = plainTextField(1, 500)
  * result).
  */
 const resolvedResults = ['applied', 'rejected', 'not_sent', 'moot'] as const;
-type ResolvedResult = (typeof resolvedResults)[number];
 
 /** `POST /v1/commands/{id}/resolution`. */
-export const resolutionBody = z
-  .strictObject({ result: z.enum(resolvedResults), reason: reasonText })
-  .meta({ id: 'ResolveCommandRequest', description: 'What a person knows about a command' });
+export const resolutionBody = namedBody('ResolveCommandRequest', 'What a person knows about a command', {
+  result: z.enum(resolvedResults),
+  reason: reasonText,
+});
 
 /** `POST /v1/accounts/{id}/halt|resume` and the same for the service. */
-export const reasonBody = z
-  .strictObject({ reason: reasonText })
-  .meta({ id: 'OperatorRequest', description: 'Why an operator acts' });
+export const reasonBody = namedBody('OperatorRequest', 'Why an operator acts', { reason: reasonText });
 
 /** `POST /v1/accounts/{id}/cancel-all` and the same for the service. */
-export const cancelAllBody = z
-  .strictObject({
+export const cancelAllBody = namedBody(
+  'CancelAllRequest',
+  'Why open orders are to be cancelled, which, and what becomes of those that land later',
+  {
     reason: reasonText,
     onLanding: z
       .enum(['cancel', 'leave'])
@@ -289,15 +287,14 @@ export const cancelAllBody = z
       .describe(
         'Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them',
       ),
-  })
-  .meta({
-    id: 'CancelAllRequest',
-    description: 'Why open orders are to be cancelled, which, and what becomes of those that land later',
-  });
+  },
+);
 
 /** `POST /v1/cancel-after`. */
-export const cancelAfterBody = z
-  .strictObject({
+export const cancelAfterBody = namedBody(
+  'CancelAfterRequest',
+  'A dead man’s switch: silence cancels the open orders of these accounts',
+  {
     seconds: z.int().min(0).max(86_400).describe('Cancel when so long no further call has come; 0 disarms'),
     accountIds: z
       .array(platformIdText)
@@ -305,46 +302,28 @@ export const cancelAfterBody = z
       .max(1000)
       .optional()
       .describe('Left out: every account of the token that is followed now'),
-  })
-  .meta({
-    id: 'CancelAfterRequest',
-    description: 'A dead man’s switch: silence cancels the open orders of these accounts',
-  });
+  },
+);
 
-export function parseCancelAfter(
-  body: unknown,
-): BodyResult<{ readonly seconds: number; readonly accountIds?: readonly string[] }> {
+export function parseCancelAfter(body: unknown) {
   return parseBody(cancelAfterBody, body, ({ seconds, accountIds }) => ({
     seconds,
     ...(accountIds !== undefined && { accountIds: [...new Set(accountIds)] }),
   }));
 }
 
-interface CancelAllBody {
-  readonly reason: string;
-  readonly onLanding: 'cancel' | 'leave';
-  /** Absent: every order. */
-  readonly only?: OrderSelection;
-}
-
-export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
-  return parseBody(cancelAllBody, body, ({ reason, onLanding, symbol, side, principal, reference }) => {
-    const only = {
-      ...(symbol !== undefined && { symbol }),
-      ...(side !== undefined && { side }),
-      ...(principal !== undefined && { principal }),
-      ...(reference !== undefined && { reference }),
-    };
-    return { reason: reason.trim(), onLanding, ...(Object.keys(only).length > 0 && { only }) };
+/** Without `only`: every order. */
+export function parseCancelAll(body: unknown) {
+  return parseBody(cancelAllBody, body, ({ reason, onLanding, ...selection }) => {
+    const only = present(selection);
+    return { reason, onLanding, ...(Object.keys(only).length > 0 && { only }) };
   });
 }
 
-export function parseResolution(
-  body: unknown,
-): BodyResult<{ readonly result: ResolvedResult; readonly reason: string }> {
-  return parseBody(resolutionBody, body, (value) => ({ result: value.result, reason: value.reason.trim() }));
+export function parseResolution(body: unknown) {
+  return parseBody(resolutionBody, body, (value) => value);
 }
 
-export function parseReason(body: unknown): BodyResult<{ readonly reason: string }> {
-  return parseBody(reasonBody, body, (value) => ({ reason: value.reason.trim() }));
+export function parseReason(body: unknown) {
+  return parseBody(reasonBody, body, (value) => value);
 }

@@ -1,27 +1,20 @@
 import { z } from 'zod';
 import { commandResultSchema } from '../domain/encode-command-result.ts';
 import { instant, int64 } from './normalised-order.ts';
-import { reason, replacedOrderId } from './rest-answers.ts';
-import { attemptState, commandKind, commandState, orderStatus, result, stream } from './words.ts';
+import { attempt, reason, replacedOrderId } from './rest-answers.ts';
+import { commandKind, commandState, named, orderStatus, result, stream } from './words.ts';
 
-const attemptRecord = z
-  .object({
-    attemptId: z.string().describe('Our reference on the order: clientId, clientOrderRef'),
-    number: z.int().positive(),
-    state: attemptState,
-    preparedAt: instant,
-    sendingAt: instant.optional().describe('Committed before the one write'),
-    answeredAt: instant.optional(),
-    reason: reason.optional(),
-  })
-  .meta({ id: 'ResultAttempt', description: 'One write to the platform, as the topic has it' });
+const { epoch: _epoch, ...attemptFields } = attempt.shape;
+const attemptRecord = named('ResultAttempt', 'One write to the platform, as the topic has it', attemptFields);
 
 /**
  * One step of a command, as it goes to `tidemark.command-results.v1`. Readers keep each command's
  * highest (generation, version) and drop those at or below it.
  */
-export const commandResultRecord = z
-  .object({
+export const commandResultRecord = named(
+  'CommandResult',
+  'One step of a command: keep the highest (generation, version) of each command',
+  {
     eventId: z.string().describe('<commandId>:<version>'),
     schema: z.literal(commandResultSchema),
     commandId: z.string(),
@@ -57,8 +50,5 @@ export const commandResultRecord = z
     createdAt: instant,
     at: instant.describe('When this step was taken'),
     resolvedAt: instant.optional(),
-  })
-  .meta({
-    id: 'CommandResult',
-    description: 'One step of a command: keep the highest (generation, version) of each command',
-  });
+  },
+);

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { Stream } from '../domain/order.ts';
-import { type BodyResult, parseBody, plainTextField, platformIdText } from './body-fields.ts';
+import { parseBody, plainTextField, platformIdText, present } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
-import { stream } from './words.ts';
+import { named, namedBody, next, stream } from './words.ts';
 
 const result = z.enum(['done', 'failed', 'withdrawn']);
 
@@ -11,8 +10,10 @@ const result = z.enum(['done', 'failed', 'withdrawn']);
 const mostChosen = 200;
 
 /** `POST /v1/dead-letters/jobs`. */
-export const deadLetterJobBody = z
-  .strictObject({
+export const deadLetterJobBody = namedBody(
+  'DeadLetterJobRequest',
+  'What is to be done with the dead letters that match',
+  {
     action: z.enum(['retry', 'discard']),
     filter: z
       .strictObject({
@@ -29,31 +30,13 @@ export const deadLetterJobBody = z
       .describe('Which rows, of those that have not been dealt with; a field that is left out is any'),
     reason: reasonText,
     dryRun: z.boolean().optional().describe('Only count the rows: nothing is written'),
-  })
-  .meta({ id: 'DeadLetterJobRequest', description: 'What is to be done with the dead letters that match' });
+  },
+);
 
-interface DeadLetterJobRequest {
-  readonly action: 'retry' | 'discard';
-  readonly filter: {
-    readonly stream?: Stream;
-    readonly accountId?: string;
-    readonly reason?: string;
-    readonly rowIds?: readonly string[];
-  };
-  readonly reason: string;
-  readonly dryRun: boolean;
-}
-
-export function parseDeadLetterJob(body: unknown): BodyResult<DeadLetterJobRequest> {
-  return parseBody(deadLetterJobBody, body, ({ action, filter, reason, dryRun = false }) => ({
-    action,
-    filter: {
-      ...(filter.stream !== undefined && { stream: filter.stream }),
-      ...(filter.accountId !== undefined && { accountId: filter.accountId }),
-      ...(filter.reason !== undefined && { reason: filter.reason }),
-      ...(filter.rowIds !== undefined && { rowIds: filter.rowIds }),
-    },
-    reason: reason.trim(),
+export function parseDeadLetterJob(body: unknown) {
+  return parseBody(deadLetterJobBody, body, ({ filter, dryRun = false, ...others }) => ({
+    ...others,
+    filter: present(filter),
     dryRun,
   }));
 }
@@ -61,26 +44,22 @@ export function parseDeadLetterJob(body: unknown): BodyResult<DeadLetterJobReque
 // Answers. Objects are open: a field added by a later minor version must not break a reader of this
 // one.
 
-const entry = z
-  .object({
-    id: z.string().describe('int64 as text'),
-    stream,
-    accountId: z.string().optional().describe('Left out: the message names none that could be read'),
-    orderId: z.string().optional(),
-    reason: z.string().describe('Short and stable'),
-    detail: z.string(),
-    observedAt: instant,
-    recordedAt: instant,
-    dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
-  })
-  .meta({ id: 'DeadLetterRow', description: 'A dead letter, without its text' });
+const entry = named('DeadLetterRow', 'A dead letter, without its text', {
+  id: z.string().describe('int64 as text'),
+  stream,
+  accountId: z.string().optional().describe('Left out: the message names none that could be read'),
+  orderId: z.string().optional(),
+  reason: z.string().describe('Short and stable'),
+  detail: z.string(),
+  observedAt: instant,
+  recordedAt: instant,
+  dealtAt: instant.optional().describe('Left out: it has not been dealt with'),
+});
 
-export const deadLettersPage = z
-  .object({
-    items: z.array(entry),
-    next: z.string().optional().describe('Cursor of the next page; absent on the last'),
-  })
-  .meta({ id: 'DeadLettersPage', description: 'Dead letters, without their text' });
+export const deadLettersPage = named('DeadLettersPage', 'Dead letters, without their text', {
+  items: z.array(entry),
+  next,
+});
 export type DeadLetterPageDocument = z.infer<typeof deadLettersPage>;
 
 export const deadLetterAnswer = entry
@@ -98,46 +77,40 @@ export const deadLetterAnswer = entry
   })
   .meta({ id: 'DeadLetterRowDetail', description: 'A dead letter, with the message as it came' });
 
-const job = z
-  .object({
-    jobId: z.string(),
-    action: z.enum(['retry', 'discard']),
-    filter: z.looseObject({
-      stream: stream.optional(),
-      accountId: z.string().optional(),
-      reason: z.string().optional(),
-      rowIds: z.array(z.string()).optional(),
-    }),
-    reason: z.string(),
-    by: z.string().describe('The principal that asked for it'),
-    state: z.enum(['running', 'ended', 'cancelled']),
-    askedAt: instant,
-    endedAt: instant.optional(),
-    cancelledBy: z.string().optional(),
-    total: z.int().describe('Rows that it has, decided when it was asked for'),
-    done: z.int(),
-    failed: z.int(),
-    withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
-    failures: z
-      .array(z.object({ detail: z.string(), rows: z.int() }))
-      .describe('Why rows failed, the most frequent first; at most ten'),
-  })
-  .meta({ id: 'DeadLetterJob', description: 'A job over dead letters' });
+const job = named('DeadLetterJob', 'A job over dead letters', {
+  jobId: z.string(),
+  action: z.enum(['retry', 'discard']),
+  filter: z.looseObject({
+    stream: stream.optional(),
+    accountId: z.string().optional(),
+    reason: z.string().optional(),
+    rowIds: z.array(z.string()).optional(),
+  }),
+  reason: z.string(),
+  by: z.string().describe('The principal that asked for it'),
+  state: z.enum(['running', 'ended', 'cancelled']),
+  askedAt: instant,
+  endedAt: instant.optional(),
+  cancelledBy: z.string().optional(),
+  total: z.int().describe('Rows that it has, decided when it was asked for'),
+  done: z.int(),
+  failed: z.int(),
+  withdrawn: z.int().describe('Rows that were open when it was cancelled, or a day after it was asked for'),
+  failures: z
+    .array(z.object({ detail: z.string(), rows: z.int() }))
+    .describe('Why rows failed, the most frequent first; at most ten'),
+});
 export type DeadLetterRowDocument = z.infer<typeof deadLetterAnswer>;
 
-export const deadLetterJobAnswer = z
-  .object({ job })
-  .meta({ id: 'DeadLetterJobAnswer', description: 'A job over dead letters, with its progress' });
+export const deadLetterJobAnswer = named('DeadLetterJobAnswer', 'A job over dead letters, with its progress', { job });
 
-export const deadLetterJobList = z
-  .object({ items: z.array(job) })
-  .meta({ id: 'DeadLetterJobList', description: 'The newest jobs over dead letters' });
+export const deadLetterJobList = named('DeadLetterJobList', 'The newest jobs over dead letters', {
+  items: z.array(job),
+});
 export type DeadLetterJobDocument = z.infer<typeof job>;
 
-export const deadLetterJobSize = z
-  .object({
-    total: z.int().describe('Rows that the job would have'),
-    nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
-  })
-  .meta({ id: 'DeadLetterJobSize', description: 'Rows that a job would have' });
+export const deadLetterJobSize = named('DeadLetterJobSize', 'Rows that a job would have', {
+  total: z.int().describe('Rows that the job would have'),
+  nameless: z.int().describe('Rows that name no order to read again: a retry would fail for them. 0 for a discard'),
+});
 export type DeadLetterJobSizeDocument = z.infer<typeof deadLetterJobSize>;

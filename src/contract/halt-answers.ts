@@ -1,34 +1,33 @@
 import { z } from 'zod';
 import { instant } from './normalised-order.ts';
+import { named } from './words.ts';
 
 // REST's answers about halts, and about acts that wait for a second principal.
 
 const haltScope = z
   .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('service') }).meta({ id: 'HaltOfService', description: 'Of every account' }),
-    z
-      .object({ kind: z.literal('account'), accountId: z.string() })
-      .meta({ id: 'HaltOfAccount', description: 'Of one account' }),
+    named('HaltOfService', 'Of every account', { kind: z.literal('service') }),
+    named('HaltOfAccount', 'Of one account', { kind: z.literal('account'), accountId: z.string() }),
   ])
   .meta({ id: 'HaltScope', description: 'The service, or one account' });
 
-const halt = z
-  .object({
-    haltId: z.string(),
-    scope: haltScope,
-    cause: z.string().describe('unresolved, unreadable, late_landing, rate, operator, account_operator, commits_lost'),
-    reason: z.string(),
-    by: z.string(),
-    since: instant,
-  })
-  .meta({ id: 'Halt', description: 'A halt in force' });
+const halt = named('Halt', 'A halt in force', {
+  haltId: z.string(),
+  scope: haltScope,
+  cause: z.string().describe('unresolved, unreadable, late_landing, rate, operator, account_operator, commits_lost'),
+  reason: z.string(),
+  by: z.string(),
+  since: instant,
+});
 
-export const haltList = z
-  .object({ halts: z.array(halt) })
-  .meta({ id: 'HaltList', description: 'Halts in force: placing and replacing are refused there, cancels pass' });
+export const haltList = named('HaltList', 'Halts in force: placing and replacing are refused there, cancels pass', {
+  halts: z.array(halt),
+});
 
-export const haltAnswer = z
-  .object({
+export const haltAnswer = named(
+  'Halted',
+  'Halts in force. Behind this answer no instance sends anything but cancels for what they cover',
+  {
     ...haltList.shape,
     accountKnown: z
       .boolean()
@@ -36,52 +35,41 @@ export const haltAnswer = z
       .describe(
         'False: no instance has ever followed an account with this id, as far as the database knows. The halt holds all the same; look for a mistyped id. Left out: of the whole service, or where the database did not say within a second',
       ),
-  })
-  .meta({
-    id: 'Halted',
-    description: 'Halts in force. Behind this answer no instance sends anything but cancels for what they cover',
-  });
+  },
+);
 
-export const resumeAnswer = z
-  .object({
-    ...haltList.shape,
-    cleared: z.array(halt).describe('Those that were in force before, and are not any more'),
-  })
-  .meta({ id: 'Resumed', description: 'Halts that were cleared, and those that stay in force' });
+export const resumeAnswer = named('Resumed', 'Halts that were cleared, and those that stay in force', {
+  ...haltList.shape,
+  cleared: z.array(halt).describe('Those that were in force before, and are not any more'),
+});
 
-export const haltEvent = z
-  .object({
-    ...halt.shape,
-    inForce: z.boolean(),
-    clearedAt: instant.optional(),
-    clearedBy: z.string().optional(),
-    clearedReason: z.string().optional(),
-  })
-  .meta({ id: 'HaltEvent', description: 'A halt that was raised, or cleared' });
+export const haltEvent = named('HaltEvent', 'A halt that was raised, or cleared', {
+  ...halt.shape,
+  inForce: z.boolean(),
+  clearedAt: instant.optional(),
+  clearedBy: z.string().optional(),
+  clearedReason: z.string().optional(),
+});
 
 export type HaltChange = z.infer<typeof haltEvent>;
 export type HaltDocument = z.infer<typeof halt>;
 
-const approval = z
-  .object({
-    approvalId: z.string(),
-    action: z
-      .looseObject({ kind: z.enum(['resume', 'resolve', 'change_limits']) })
-      .describe(
-        'What was asked for: the scope of a resume, the command and result of a resolution, the scope and change of limits',
-      ),
-    accountId: z.string().optional().describe('Left out: it concerns every account'),
-    by: z.string().describe('The principal that asked for it, and cannot approve it'),
-    reason: z.string(),
-    requestedAt: instant,
-    expiresAt: instant,
-  })
-  .meta({ id: 'Approval', description: 'An act that waits for a second principal, or was approved' });
+const approval = named('Approval', 'An act that waits for a second principal, or was approved', {
+  approvalId: z.string(),
+  action: z
+    .looseObject({ kind: z.enum(['resume', 'resolve', 'change_limits']) })
+    .describe(
+      'What was asked for: the scope of a resume, the command and result of a resolution, the scope and change of limits',
+    ),
+  accountId: z.string().optional().describe('Left out: it concerns every account'),
+  by: z.string().describe('The principal that asked for it, and cannot approve it'),
+  reason: z.string(),
+  requestedAt: instant,
+  expiresAt: instant,
+});
 
-export const approvalAnswer = z
-  .object({ approval })
-  .meta({ id: 'ApprovalAnswer', description: 'What waits for a second principal, or was approved' });
-export const approvalList = z
-  .object({ items: z.array(approval) })
-  .meta({ id: 'ApprovalList', description: 'What waits for a second principal' });
+export const approvalAnswer = named('ApprovalAnswer', 'What waits for a second principal, or was approved', {
+  approval,
+});
+export const approvalList = named('ApprovalList', 'What waits for a second principal', { items: z.array(approval) });
 export type ApprovalDocument = z.infer<typeof approval>;

@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
-import type { BoundsChange, LimitScope } from '../domain/limits.ts';
-import {
-  type BodyResult,
-  parseBody,
-  platformIdText,
-  positiveDecimal,
-  principalText,
-  symbolText,
-} from './body-fields.ts';
+import { parseBody, platformIdText, positiveDecimal, present, principalText, symbolText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
-import { instrumentKind } from './words.ts';
+import { instrumentKind, named, namedBody } from './words.ts';
 
 const decimal = positiveDecimal.transform((text) => parseDecimal(text) ?? text);
 const count = (most: number) => z.int('must be a whole number').min(0).max(most);
@@ -50,49 +42,42 @@ const bounds = z
   .meta({ id: 'Bounds', description: 'A bound that is left out is not set' });
 
 /** `PATCH /v1/limits`. */
-export const limitsBody = z
-  .strictObject({
-    principal: principalText.optional().describe('Whose commands. Left out: everyone’s'),
-    accountId: platformIdText.optional().describe('Left out: on every account'),
-    bounds: z
-      .strictObject(
-        Object.fromEntries(Object.entries(bound).map(([name, shape]) => [name, shape.nullable().optional()])) as {
-          [Name in keyof typeof bound]: z.ZodOptional<z.ZodNullable<(typeof bound)[Name]>>;
-        },
-      )
-      .refine((change) => Object.values(change).some((each) => each !== undefined), 'must name at least one bound')
-      .describe('What is left out stays; null takes a bound away'),
-    reason: reasonText,
-  })
-  .meta({ id: 'ChangeLimitsRequest', description: 'New bounds of one scope' });
+export const limitsBody = namedBody('ChangeLimitsRequest', 'New bounds of one scope', {
+  principal: principalText.optional().describe('Whose commands. Left out: everyone’s'),
+  accountId: platformIdText.optional().describe('Left out: on every account'),
+  bounds: z
+    .strictObject(
+      Object.fromEntries(Object.entries(bound).map(([name, shape]) => [name, shape.nullable().optional()])) as {
+        [Name in keyof typeof bound]: z.ZodOptional<z.ZodNullable<(typeof bound)[Name]>>;
+      },
+    )
+    .refine((change) => Object.values(change).some((each) => each !== undefined), 'must name at least one bound')
+    .describe('What is left out stays; null takes a bound away'),
+  reason: reasonText,
+});
 
-export const limitList = z
-  .object({
+export const limitList = named(
+  'LimitList',
+  'What places and replaces are held to: every row that matches a command holds',
+  {
     items: z.array(
-      z
-        .object({
-          principal: z.string().optional(),
-          accountId: z.string().optional(),
-          bounds,
-          changedBy: z.string(),
-          reason: z.string(),
-          changedAt: instant,
-        })
-        .meta({ id: 'Limit', description: 'The bounds of one scope' }),
+      named('Limit', 'The bounds of one scope', {
+        principal: z.string().optional(),
+        accountId: z.string().optional(),
+        bounds,
+        changedBy: z.string(),
+        reason: z.string(),
+        changedAt: instant,
+      }),
     ),
-  })
-  .meta({
-    id: 'LimitList',
-    description: 'What places and replaces are held to: every row that matches a command holds',
-  });
+  },
+);
 export type LimitLine = z.infer<typeof limitList>['items'][number];
 
-export function parseLimitsChange(
-  body: unknown,
-): BodyResult<{ readonly scope: LimitScope; readonly change: BoundsChange; readonly reason: string }> {
-  return parseBody(limitsBody, body, ({ principal, accountId, bounds: change, reason }) => ({
-    scope: { ...(principal !== undefined && { principal }), ...(accountId !== undefined && { accountId }) },
+export function parseLimitsChange(body: unknown) {
+  return parseBody(limitsBody, body, ({ bounds: change, reason, ...scope }) => ({
+    scope: present(scope),
     change,
-    reason: reason.trim(),
+    reason,
   }));
 }

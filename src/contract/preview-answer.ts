@@ -1,49 +1,45 @@
 import { z } from 'zod';
 import { limitNames } from '../domain/limits.ts';
 import { decimal, instant } from './normalised-order.ts';
-import { stream } from './words.ts';
+import { named, stream } from './words.ts';
 
-const breach = z
-  .object({
-    limit: z.enum([...limitNames, 'required']).describe('`required`: a real account lacks a bound that it must have'),
-    bound: z
-      .string()
-      .describe('The tightest of all rows that hold; of `required`, the names of the bounds that are missing'),
-    value: z
-      .string()
-      .optional()
-      .describe('What it would be with this order. Left out: there is nothing to compare, or `why` says it'),
-    why: z.string().optional().describe('Why the value can’t be computed, which refuses as well'),
-    broken: z.boolean().describe('The command would be refused'),
-  })
-  .meta({ id: 'LimitReading', description: 'One limit that applies, and what the order makes of it' });
+const breach = named('LimitReading', 'One limit that applies, and what the order makes of it', {
+  limit: z.enum([...limitNames, 'required']).describe('`required`: a real account lacks a bound that it must have'),
+  bound: z
+    .string()
+    .describe('The tightest of all rows that hold; of `required`, the names of the bounds that are missing'),
+  value: z
+    .string()
+    .optional()
+    .describe('What it would be with this order. Left out: there is nothing to compare, or `why` says it'),
+  why: z.string().optional().describe('Why the value can’t be computed, which refuses as well'),
+  broken: z.boolean().describe('The command would be refused'),
+});
 
-const quote = z
-  .object({
-    kind: z.enum(['equity', 'option']),
-    symbol: z.string(),
-    bid: decimal.optional(),
-    ask: decimal.optional(),
-    last: decimal.optional().describe('The last price; an option has none'),
-    ageMs: z
-      .int()
-      .optional()
-      .describe(
-        'Since it was made, or since it was read where the platform does not say that. Left out: there is no quote',
-      ),
-  })
-  .meta({ id: 'PreviewQuote', description: 'The platform’s quote of one instrument that the order would trade' });
+const quote = named('PreviewQuote', 'The platform’s quote of one instrument that the order would trade', {
+  kind: z.enum(['equity', 'option']),
+  symbol: z.string(),
+  bid: decimal.optional(),
+  ask: decimal.optional(),
+  last: decimal.optional().describe('The last price; an option has none'),
+  ageMs: z
+    .int()
+    .optional()
+    .describe(
+      'Since it was made, or since it was read where the platform does not say that. Left out: there is no quote',
+    ),
+});
 
-const refusal = z
-  .object({
-    code: z.string().describe('As the command answers it'),
-    message: z.string(),
-    retryAfterMs: z.int().optional(),
-  })
-  .meta({ id: 'PreviewRefusal', description: 'One reason why the command would be declined now' });
+const refusal = named('PreviewRefusal', 'One reason why the command would be declined now', {
+  code: z.string().describe('As the command answers it'),
+  message: z.string(),
+  retryAfterMs: z.int().optional(),
+});
 
-export const previewAnswer = z
-  .object({
+export const previewAnswer = named(
+  'OrderPreview',
+  'What a place or a replace would come to at this moment; it promises nothing for the next one',
+  {
     stream,
     accountId: z.string(),
     terms: z.record(z.string(), z.unknown()).describe('What would be asked for; decimals in canonical form'),
@@ -62,9 +58,6 @@ export const previewAnswer = z
         'All that would decline the command now; the first is the answer that it would get. Empty: it would be sent',
       ),
     at: instant,
-  })
-  .meta({
-    id: 'OrderPreview',
-    description: 'What a place or a replace would come to at this moment; it promises nothing for the next one',
-  });
+  },
+);
 export type PreviewAnswer = z.infer<typeof previewAnswer>;

@@ -4,7 +4,21 @@ import { instrumentKinds } from '../domain/limits.ts';
 import { orderStatuses, streams } from '../domain/order.ts';
 import { securitiesStreams } from '../domain/streams.ts';
 
-// Words in many shapes. Each is one named schema, so a generated client has one type for it.
+// Words and parts of many shapes. What has a name is one schema in the documents, and one type in a
+// generated client.
+
+/** An object of an answer or a record: open, since a later minor version may add fields. */
+export function named<Fields extends z.core.$ZodLooseShape>(id: string, description: string, fields: Fields) {
+  return z.object(fields).meta({ id, description });
+}
+
+/** An object of a request: any other field is a fault. */
+export function namedBody<Fields extends z.core.$ZodLooseShape>(id: string, description: string, fields: Fields) {
+  return z.strictObject(fields).meta({ id, description });
+}
+
+export const count = z.int().nonnegative();
+export const next = z.string().optional().describe('Cursor of the next page; absent on the last');
 
 export const stream = z
   .enum(streams)
