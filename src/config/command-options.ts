@@ -1,5 +1,5 @@
 import { platformId } from '../domain/platform-id.ts';
-import { inGroup, integer, list, oneOf } from './option.ts';
+import { inGroup, integer, list, milliseconds, oneOf } from './option.ts';
 
 const hour = 3_600_000;
 
@@ -21,9 +21,8 @@ export const commandOptions = inGroup('Commands', {
     shape: 'account ids, separated by commas',
     describe: 'Only these accounts may be traded. Without it: only simulated accounts (`is_sim`).',
   }),
-  commandDeadlineMs: integer({
+  commandDeadlineMs: milliseconds({
     env: 'TIDEMARK_COMMAND_DEADLINE_MS',
-    unit: 'milliseconds',
     min: 1000,
     max: 600_000,
     fallback: '10000',
@@ -82,9 +81,8 @@ export const commandOptions = inGroup('Commands', {
     describe:
       'So many places and replaces on one account within `TIDEMARK_BREAKER_WINDOW_MS` halt the account until a person resumes it: only cancels pass. Those that got 429 count, so it has to be above what `TIDEMARK_COMMAND_RATE` and `TIDEMARK_COMMAND_BURST` allow.',
   }),
-  breakerWindowMs: integer({
+  breakerWindowMs: milliseconds({
     env: 'TIDEMARK_BREAKER_WINDOW_MS',
-    unit: 'milliseconds',
     min: 100,
     max: hour,
     fallback: '60000',

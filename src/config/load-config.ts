@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../runtime/url-host.ts';
 import { checkNames, type Environment } from './check-names.ts';
 import type { Config, ConfigFault, ConfigWith, EffectiveValue } from './config.ts';
-import type { Option, OptionKind, OptionText } from './option.ts';
+import type { Option } from './option.ts';
 import { type OptionName, optionTable } from './option-table.ts';
 import { isUnencrypted, venueAddresses } from './unencrypted.ts';
 import { alpacaHosts } from './venue-options.ts';
@@ -74,44 +74,36 @@ function readOption(
   readFile: (path: string) => string,
 ): ConfigFault | ReadOption {
   const read = readOptionText(option, env, readFile);
-  if (read.kind === 'fault') return { name: read.name, problem: read.problem };
-  const text = read.kind === 'text' ? read.text : option.fallback;
-  const { env: name, secret } = option;
+  if (read !== undefined && 'problem' in read) return read;
+  const { text = option.fallback, source = 'default' } = read ?? {};
+  const { env: name, secret = false } = option;
   if (text === undefined) return { effective: { env: name, source: 'unset', shown: '', secret }, value: undefined };
   const parsed = option.parse(text);
   if (!parsed.ok) return { name, problem: parsed.problem };
-  const source = read.kind === 'text' ? read.source : 'default';
   return { effective: { env: name, source, shown: parsed.shown, secret }, value: parsed.value };
 }
 
 type OptionSource = 'environment' | 'file';
 
-type ReadText =
-  | { readonly kind: 'unset' }
-  | { readonly kind: 'text'; readonly text: string; readonly source: OptionSource }
-  | { readonly kind: 'fault'; readonly name: string; readonly problem: string };
+/** Undefined: it is not set. */
+type ReadText = { readonly text: string; readonly source: OptionSource } | ConfigFault | undefined;
 
 /**
  * One option's text, trimmed: from its variable or, for a secret, from the file in `<env>_FILE`.
  */
-function readOptionText(
-  option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank' | 'alsoInSmallLetters'>,
-  env: Environment,
-  readFile: (path: string) => string,
-): ReadText {
+function readOptionText(option: Option<unknown>, env: Environment, readFile: (path: string) => string): ReadText {
   const { env: name } = option;
-  const small = option.alsoInSmallLetters === true ? env[name.toLowerCase()] : undefined;
+  const small = option.alsoInSmallLetters ? env[name.toLowerCase()] : undefined;
   const direct = small === undefined || small.trim() === '' ? env[name] : small;
   const fileName = `${name}_FILE`;
   const path = option.secret ? env[fileName] : undefined;
-  if (path === undefined) return direct === undefined ? { kind: 'unset' } : given(option, name, direct, 'environment');
-  if (direct !== undefined) return { kind: 'fault', name, problem: `is set twice: here and by ${fileName}; keep one` };
-  if (path.trim() === '') return { kind: 'fault', name: fileName, problem: 'is set but blank' };
+  if (path === undefined) return direct === undefined ? undefined : given(option, name, direct, 'environment');
+  if (direct !== undefined) return { name, problem: `is set twice: here and by ${fileName}; keep one` };
+  if (path.trim() === '') return { name: fileName, problem: 'is set but blank' };
   try {
     return given(option, fileName, readFile(path.trim()), 'file');
   } catch (error) {
     return {
-      kind: 'fault',
       name: fileName,
       problem: `names a file that can't be read${shownPath(path.trim())}: ${sentenceOfErrno(error)}`,
     };
@@ -133,22 +125,15 @@ const jsonProblem = 'is written as JSON: leave the brackets and quotation marks 
  * A blank value counts as not set. There are two exceptions: a blank would widen a choice it was
  * meant to narrow, or it would sign in without a secret.
  */
-function given(
-  option: Pick<OptionKind<unknown>, 'refusesBlank' | 'secret'>,
-  name: string,
-  value: string,
-  source: OptionSource,
-): ReadText {
+function given(option: Option<unknown>, name: string, value: string, source: OptionSource): ReadText {
   const text = value.trim();
-  if (source === 'environment' && quoted.test(text)) return { kind: 'fault', name, problem: quotedProblem };
-  if (!option.secret && json.test(text)) return { kind: 'fault', name, problem: jsonProblem };
+  if (source === 'environment' && quoted.test(text)) return { name, problem: quotedProblem };
+  if (!option.secret && json.test(text)) return { name, problem: jsonProblem };
   // As a file in UTF-16 reads, which Windows' own programs write.
-  if (source === 'file' && /[\0\ufffd]/.test(text))
-    return { kind: 'fault', name, problem: 'names a file that is not text in UTF-8' };
-  if (text !== '') return { kind: 'text', text, source };
-  if (!option.refusesBlank) return { kind: 'unset' };
+  if (source === 'file' && /[\0\ufffd]/.test(text)) return { name, problem: 'names a file that is not text in UTF-8' };
+  if (text !== '') return { text, source };
+  if (!option.refusesBlank) return undefined;
   return {
-    kind: 'fault',
     name,
     problem: source === 'file' ? 'names a file that is blank' : 'is set but blank; give it a value or unset it',
   };
@@ -188,8 +173,8 @@ const fault = (option: OptionName, problem: string): ConfigFault => ({ name: opt
  * once.
  */
 const rules: readonly Rule[] = [
-  below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
-  below('leaseMarginMs', 'leaseTtlMs', 'this process would never send'),
+  ordered('streamPingMs', 'be below', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
+  ordered('leaseMarginMs', 'be below', 'leaseTtlMs', 'this process would never send'),
   renewsInTime,
   together('kafkaSslCert', 'kafkaSslKey'),
   together('kafkaSslKey', 'kafkaSslCert'),
@@ -205,7 +190,12 @@ const rules: readonly Rule[] = [
   together('authAudience', 'authIssuer'),
   together('authJwksUrl', 'authIssuer'),
   together('consoleClientId', 'authIssuer'),
-  notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
+  ordered(
+    'haltUnresolvedAccount',
+    'not be above',
+    'haltUnresolvedService',
+    'the whole service would halt before the account',
+  ),
   breakerAboveBudget,
   (config) =>
     config.httpHost === undefined || isLoopbackHost(config.httpHost) || signsIn(config)
@@ -261,19 +251,12 @@ function renewsInTime({ leaseRenewMs, leaseMarginMs, leaseTtlMs }: Draft): Confi
   return fault('leaseRenewMs', problem);
 }
 
-function below(lower: NumberOption, upper: NumberOption, why: string): Rule {
+function ordered(lower: NumberOption, order: 'be below' | 'not be above', upper: NumberOption, why: string): Rule {
   return (config) => {
     const [low, high] = [config[lower], config[upper]];
     if (low === undefined || high === undefined || low < high) return undefined;
-    return fault(lower, `(${low}) must be below ${optionTable[upper].env} (${high}): ${why}`);
-  };
-}
-
-function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
-  return (config) => {
-    const [low, high] = [config[lower], config[upper]];
-    if (low === undefined || high === undefined || low <= high) return undefined;
-    return fault(lower, `(${low}) must not be above ${optionTable[upper].env} (${high}): ${why}`);
+    if (low === high && order === 'not be above') return undefined;
+    return fault(lower, `(${low}) must ${order} ${optionTable[upper].env} (${high}): ${why}`);
   };
 }
 

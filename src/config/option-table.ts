@@ -1,31 +1,22 @@
 import { platformId } from '../domain/platform-id.ts';
 import { commandOptions } from './command-options.ts';
-import { databaseAddressProblem } from './database-address.ts';
-import { baseUrl, host, inGroup, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
+import {
+  baseUrl,
+  databaseUrl,
+  host,
+  inGroup,
+  integer,
+  list,
+  milliseconds,
+  oneOf,
+  secret,
+  text,
+  url,
+} from './option.ts';
 import { proxyOptions } from './proxy-options.ts';
 import { restOptions } from './rest-options.ts';
 import { traceOptions } from './trace-options.ts';
 import { venueOptions } from './venue-options.ts';
-
-/** For Kafka's topics (`service/log/topics.ts`). */
-const topicOptions = {
-  topicPrefix: text({
-    env: 'TIDEMARK_TOPIC_PREFIX',
-    pattern: /^[A-Za-z0-9._-]{0,100}$/,
-    shape: 'up to 100 of A-Z a-z 0-9 . _ -',
-    fallback: '',
-    describe: 'Put before every topic name, such as `desk.`: several installations share a cluster.',
-  }),
-  topicRetentionDays: integer({
-    env: 'TIDEMARK_TOPIC_RETENTION_DAYS',
-    unit: 'days',
-    min: 1,
-    max: 3650,
-    fallback: '7',
-    describe:
-      'How long the topics of updates, watermarks and results keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
-  }),
-} as const;
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
 const hour = 3_600_000;
@@ -72,9 +63,8 @@ export const optionTable = {
       describe:
         'More names by which the admin port may be asked, such as the target of Prometheus without its port. `localhost`, `TIDEMARK_ADMIN_HOST` and the address that a request came to are always good. Any other name gets 421.',
     }),
-    drainDeadlineMs: integer({
+    drainDeadlineMs: milliseconds({
       env: 'TIDEMARK_DRAIN_DEADLINE_MS',
-      unit: 'milliseconds',
       min: 1000,
       max: 600_000,
       fallback: '25000',
@@ -99,10 +89,8 @@ export const optionTable = {
   }),
 
   ...inGroup('Postgres', {
-    databaseUrl: secretUrl({
+    databaseUrl: databaseUrl({
       env: 'DATABASE_URL',
-      schemes: ['postgres', 'postgresql'],
-      problemOf: databaseAddressProblem,
       describe:
         'The database: one address that leads to the primary, also after a failover; a list of hosts is refused. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
     }),
@@ -150,7 +138,23 @@ export const optionTable = {
       shape: 'host:port, several separated by commas, an IPv6 address in brackets',
       describe: 'Where to find the cluster. If it is down at start, updates wait in the log.',
     }),
-    ...topicOptions,
+    // For `service/log/topics.ts`.
+    topicPrefix: text({
+      env: 'TIDEMARK_TOPIC_PREFIX',
+      pattern: /^[A-Za-z0-9._-]{0,100}$/,
+      shape: 'up to 100 of A-Z a-z 0-9 . _ -',
+      fallback: '',
+      describe: 'Put before every topic name, such as `desk.`: several installations share a cluster.',
+    }),
+    topicRetentionDays: integer({
+      env: 'TIDEMARK_TOPIC_RETENTION_DAYS',
+      unit: 'days',
+      min: 1,
+      max: 3650,
+      fallback: '7',
+      describe:
+        'How long the topics of updates, watermarks and results keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
+    }),
     kafkaSsl: oneOf({
       env: 'KAFKA_SSL',
       words: ['off', 'on'],
@@ -190,30 +194,31 @@ export const optionTable = {
   ...inGroup('Platform', {
     platformUrl: baseUrl({
       env: 'PLATFORM_URL',
-      schemes: ['https', 'http'],
       describe: 'Base of the production REST interface; the token endpoint is there too.',
     }),
     platformStagingUrl: baseUrl({
       env: 'PLATFORM_STAGING_URL',
-      schemes: ['https', 'http'],
       describe:
         'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
     }),
     platformAuthUrl: baseUrl({
       env: 'PLATFORM_AUTH_URL',
-      schemes: ['https', 'http'],
       describe: 'Base of the sign-in screen, to which `tidemark link` sends users. `doctor` checks that it answers.',
     }),
-    platformStreamUrl: url({
-      env: 'PLATFORM_STREAM_URL',
-      schemes: ['wss', 'ws'],
-      describe: 'Whole address of the order stream in production.',
-    }),
-    platformStagingStreamUrl: url({
-      env: 'PLATFORM_STAGING_STREAM_URL',
-      schemes: ['wss', 'ws'],
-      describe: 'Whole address of the stream that carries prediction orders. Without it: the same as in production.',
-    }),
+    platformStreamUrl: url(
+      {
+        env: 'PLATFORM_STREAM_URL',
+        describe: 'Whole address of the order stream in production.',
+      },
+      ['wss', 'ws'],
+    ),
+    platformStagingStreamUrl: url(
+      {
+        env: 'PLATFORM_STAGING_STREAM_URL',
+        describe: 'Whole address of the stream that carries prediction orders. Without it: the same as in production.',
+      },
+      ['wss', 'ws'],
+    ),
     platformClientId: text({
       env: 'PLATFORM_CLIENT_ID',
       pattern: /^[\x21-\x7e]{1,255}$/,
@@ -251,25 +256,22 @@ export const optionTable = {
       describe:
         'The part of the shards that this process takes, in proportion to the weights of the others. 0: it takes none, but serves reads and forwards commands.',
     }),
-    leaseRenewMs: integer({
+    leaseRenewMs: milliseconds({
       env: 'TIDEMARK_LEASE_RENEW_MS',
-      unit: 'milliseconds',
       min: 100,
       max: 60_000,
       fallback: '2000',
       describe: 'How often this process renews its lane.',
     }),
-    leaseMarginMs: integer({
+    leaseMarginMs: milliseconds({
       env: 'TIDEMARK_LEASE_MARGIN_MS',
-      unit: 'milliseconds',
       min: 50,
       max: 119_000,
       fallback: '3000',
       describe: 'How long before the end of its lease this process stops sending, by its own clock.',
     }),
-    leaseTtlMs: integer({
+    leaseTtlMs: milliseconds({
       env: 'TIDEMARK_LEASE_TTL_MS',
-      unit: 'milliseconds',
       min: 200,
       max: 120_000,
       fallback: '6000',
@@ -321,9 +323,8 @@ export const optionTable = {
       describe:
         'Orders whose newest state is kept in memory, about 2 kB each; any other is read from the database when it changes.',
     }),
-    stateFlushMs: integer({
+    stateFlushMs: milliseconds({
       env: 'TIDEMARK_STATE_FLUSH_MS',
-      unit: 'milliseconds',
       min: 100,
       max: 60_000,
       fallback: '1000',
@@ -332,33 +333,29 @@ export const optionTable = {
   }),
 
   ...inGroup('Streams and audit', {
-    streamPingMs: integer({
+    streamPingMs: milliseconds({
       env: 'TIDEMARK_STREAM_PING_MS',
-      unit: 'milliseconds',
       min: 100,
       max: hour,
       fallback: '5000',
       describe: 'How often we ping a stream. Must be below `TIDEMARK_STREAM_IDLE_MS`.',
     }),
-    streamIdleMs: integer({
+    streamIdleMs: milliseconds({
       env: 'TIDEMARK_STREAM_IDLE_MS',
-      unit: 'milliseconds',
       min: 200,
       max: hour,
       fallback: '10000',
       describe: 'A stream without a byte for this long is dead, and is opened again.',
     }),
-    streamAckMs: integer({
+    streamAckMs: milliseconds({
       env: 'TIDEMARK_STREAM_ACK_MS',
-      unit: 'milliseconds',
       min: 100,
       max: hour,
       fallback: '5000',
       describe: 'Time for the platform to acknowledge a subscription.',
     }),
-    auditIntervalMs: integer({
+    auditIntervalMs: milliseconds({
       env: 'TIDEMARK_AUDIT_INTERVAL_MS',
-      unit: 'milliseconds',
       min: 1000,
       max: 24 * hour,
       fallback: '60000',
@@ -381,9 +378,8 @@ export const optionTable = {
       describe:
         'Memory of all accounts for notes on orders: what streams bring during audits, orders in doubt or unknown to the platform, frames that wait for a lost store. About 200 bytes a note. When it is used up, audits are made again.',
     }),
-    watermarkIntervalMs: integer({
+    watermarkIntervalMs: milliseconds({
       env: 'TIDEMARK_WATERMARK_INTERVAL_MS',
-      unit: 'milliseconds',
       min: 1000,
       max: 30_000,
       fallback: '15000',

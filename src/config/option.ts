@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { Secret } from '../runtime/secret.ts';
 import { bareHost } from '../runtime/url-host.ts';
+import { databaseAddressProblem } from './database-address.ts';
 
 /** The option groups in the documentation, in this order. */
 export const optionGroups = [
@@ -42,15 +43,15 @@ type Parsed<T> =
 export interface OptionKind<T> {
   /** For people: unit and range. */
   readonly kind: string;
-  /** True: `<env>_FILE` may name a file that holds it, and no part is ever printed. */
-  readonly secret: boolean;
+  /** `<env>_FILE` may name a file that holds it, and no part is ever printed. */
+  readonly secret?: true;
   /**
-   * True: set but blank is a fault, not the same as unset. A blank list would widen a choice it was
-   * meant to narrow.
+   * Set but blank is a fault, not the same as unset. A blank list would widen a choice it was meant
+   * to narrow.
    */
-  readonly refusesBlank: boolean;
-  /** True: the name in small letters is read too, and wins if it is not blank. */
-  readonly alsoInSmallLetters?: boolean;
+  readonly refusesBlank?: true;
+  /** The name in small letters is read too, and wins if it is not blank. */
+  readonly alsoInSmallLetters?: true;
   /**
    * `text` is trimmed and not empty. The problem continues the sentence "<env> …" and never quotes
    * a secret.
@@ -167,13 +168,11 @@ export function integer<const S extends OptionText & Range>(spec: S): Built<S, n
     }
     return accepted(value, text);
   };
-  return {
-    ...spec,
-    kind: `whole number${unit}, ${spec.min} to ${spec.max}`,
-    secret: false,
-    refusesBlank: false,
-    parse,
-  };
+  return { ...spec, kind: `whole number${unit}, ${spec.min} to ${spec.max}`, parse };
+}
+
+export function milliseconds<const S extends OptionText & Range>(spec: S): Built<S, number> {
+  return integer({ ...spec, unit: 'milliseconds' });
 }
 
 /** A person who writes the one means the other. No list has these words beside `on` and `off`. */
@@ -189,7 +188,7 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
     const word = spec.words.find((candidate) => candidate === (switchWords[given] ?? given));
     return word === undefined ? refused(`must be one of ${list}${quoted(text)}`) : accepted(word, word);
   };
-  return { ...spec, kind: `one of ${list}`, secret: false, refusesBlank: false, parse };
+  return { ...spec, kind: `one of ${list}`, parse };
 }
 
 interface Pattern {
@@ -200,10 +199,9 @@ interface Pattern {
 
 /** Text with a given shape. */
 export function text<const S extends OptionText & Pattern>(spec: S): Built<S, string> {
-  const parse = (value: string): Parsed<string> => {
-    return spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
-  };
-  return { ...spec, kind: spec.shape, secret: false, refusesBlank: false, parse };
+  const parse = (value: string): Parsed<string> =>
+    spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
+  return { ...spec, kind: spec.shape, parse };
 }
 
 /**
@@ -217,7 +215,7 @@ export function host<const S extends OptionText>(spec: S): Built<S, string> {
     const isHost = isIPv6(bare) || (bare === text && /^[0-9A-Za-z._-]{1,253}$/.test(text));
     return isHost ? accepted(bare, bare) : refused(`must be ${kind}, without a port`);
   };
-  return { ...spec, kind, secret: false, refusesBlank: false, parse };
+  return { ...spec, kind, parse };
 }
 
 /** Words separated by commas, none twice. */
@@ -231,22 +229,27 @@ export function list<const S extends OptionText & Pattern>(spec: S): Built<S, re
       return refused(`names the same thing twice: item ${repeated + 1} of ${words.length} repeats an earlier one`);
     return accepted(Object.freeze(words), words.join(','));
   };
-  return { ...spec, kind: spec.shape, secret: false, refusesBlank: true, parse };
+  return { ...spec, kind: spec.shape, refusesBlank: true, parse };
 }
 
 /**
  * A whole address without credentials, query or fragment, as written: an issuer is compared by its
  * text.
  */
-export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
-  return address(spec, (text) => text);
+export function url<const S extends OptionText>(spec: S, schemes = overHttp): Built<S, string> {
+  return address(spec, schemes, (text) => text);
 }
 
 /** The same, without a slash at its end, so paths can be appended. */
-export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(
-  spec: S,
-): Built<S, string> {
-  return address(spec, (text) => text.replace(/\/+$/, ''));
+export function baseUrl<const S extends OptionText>(spec: S, schemes = overHttp): Built<S, string> {
+  return address(spec, schemes, (text) => text.replace(/\/+$/, ''));
+}
+
+const overHttp = ['https', 'http'];
+
+/** `https:// or http://` */
+function schemeWords(schemes: readonly string[]): string {
+  return schemes.map((scheme) => `${scheme}://`).join(' or ');
 }
 
 /** A known scheme is no secret; anything else may be one in the wrong variable. */
@@ -264,23 +267,21 @@ function parseAddress(text: string, schemes: readonly string[]): URL | { readonl
   const parsed = URL.parse(text);
   const isRight = schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}://`));
   if (parsed === null && isRight) return { problem: `can't be read behind its scheme: ${unreadableParts}` };
-  if (parsed === null || !isRight) {
-    const wanted = schemes.map((scheme) => `${scheme}://`).join(' or ');
-    return { problem: `must be a whole address that begins with ${wanted}${begun(text)}` };
-  }
+  if (parsed === null || !isRight)
+    return { problem: `must be a whole address that begins with ${schemeWords(schemes)}${begun(text)}` };
   return parsed.port === '0' ? { problem: 'must not have the port 0: nothing listens there' } : parsed;
 }
 
 const unreadableParts =
   'a port is a number from 1 to 65535, an IPv6 address stands in brackets, and in a password each of / ? # [ ] @ % is percent-encoded (%2F for /)';
 
-function address<const S extends OptionText & { readonly schemes: readonly string[] }>(
+function address<const S extends OptionText>(
   spec: S,
+  schemes: readonly string[],
   shape: (text: string) => string,
 ): Built<S, string> {
-  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const parse = (value: string): Parsed<string> => {
-    const parsed = parseAddress(value, spec.schemes);
+    const parsed = parseAddress(value, schemes);
     if ('problem' in parsed) return refused(parsed.problem);
     if (parsed.username !== '' || parsed.password !== '')
       return refused('must not carry credentials; they have variables of their own');
@@ -288,16 +289,13 @@ function address<const S extends OptionText & { readonly schemes: readonly strin
     const text = shape(value);
     return accepted(text, text);
   };
-  return { ...spec, kind: `address, ${schemes}`, secret: false, refusesBlank: false, parse };
-}
-
-interface SecretShape {
-  readonly shape: string;
-  readonly pattern?: RegExp;
+  return { ...spec, kind: `address, ${schemeWords(schemes)}`, parse };
 }
 
 /** A secret: kept in a `Secret`, never printed, and readable from the file in `<env>_FILE`. */
-export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
+export function secret<const S extends OptionText & Pick<Pattern, 'shape'> & Partial<Pattern>>(
+  spec: S,
+): Built<S, Secret> {
   const parse = (value: string): Parsed<Secret> => {
     if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
     if (spec.pattern === undefined && /[\r\n]/.test(value)) return refused('must be one line');
@@ -306,25 +304,17 @@ export function secret<const S extends OptionText & SecretShape>(spec: S): Built
   return { ...spec, kind: spec.shape, secret: true, refusesBlank: true, parse };
 }
 
-interface UrlText extends OptionText {
-  readonly schemes: readonly string[];
-  /**
-   * Why a whole address can't be used; continues the sentence "<env> …" and quotes nothing from it.
-   */
-  readonly problemOf?: (value: string) => string | undefined;
-}
-
 /** An address that may carry a password: a secret as a whole, printed with the password masked. */
-export function secretUrl<const S extends UrlText>(spec: S): Built<S, Secret> {
-  const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
+export function databaseUrl<const S extends OptionText>(spec: S): Built<S, Secret> {
+  const schemes = ['postgres', 'postgresql'];
   const parse = (value: string): Parsed<Secret> => {
-    const problem = spec.problemOf?.(value);
+    const problem = databaseAddressProblem(value);
     if (problem !== undefined) return refused(problem);
-    const parsed = parseAddress(value, spec.schemes);
+    const parsed = parseAddress(value, schemes);
     if ('problem' in parsed) return refused(parsed.problem);
     return accepted(new Secret(value), maskedUrl(parsed));
   };
-  return { ...spec, kind: `address, ${schemes}`, secret: true, refusesBlank: true, parse };
+  return { ...spec, kind: `address, ${schemeWords(schemes)}`, secret: true, refusesBlank: true, parse };
 }
 
 /**

@@ -33,7 +33,6 @@ function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
     ...spec,
     kind,
     secret: true,
-    refusesBlank: false,
     alsoInSmallLetters: true,
     parse: (text) => {
       const parsed = parseProxy(text);
@@ -56,8 +55,6 @@ function bypasses<const S extends OptionText>(spec: S): S & OptionKind<readonly 
   return {
     ...spec,
     kind: 'host names, IP addresses and networks, separated by commas',
-    secret: false,
-    refusesBlank: false,
     alsoInSmallLetters: true,
     parse: (text) => {
       const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');

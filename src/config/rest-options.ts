@@ -20,7 +20,6 @@ export const restOptions = {
     }),
     advertisedUrl: baseUrl({
       env: 'TIDEMARK_ADVERTISED_URL',
-      schemes: ['https', 'http'],
       describe:
         "Where the other processes of the fleet reach REST of this one. They forward commands there, with the caller's token. Without it: the loopback address, or this machine's name if REST listens on more than loopback.",
     }),
@@ -36,7 +35,6 @@ export const restOptions = {
     }),
     authIssuer: url({
       env: 'TIDEMARK_AUTH_ISSUER',
-      schemes: ['https', 'http'],
       describe:
         'The `iss` of accepted JWTs, to the letter, also a slash at its end. Needs `TIDEMARK_AUTH_AUDIENCE` and `TIDEMARK_AUTH_JWKS_URL`.',
     }),
@@ -48,7 +46,6 @@ export const restOptions = {
     }),
     authJwksUrl: url({
       env: 'TIDEMARK_AUTH_JWKS_URL',
-      schemes: ['https', 'http'],
       describe: "Where the issuer's public keys are. Read when a key is not known, at most every 30 s.",
     }),
     authAlgorithms: list({
@@ -84,12 +81,14 @@ export const restOptions = {
       describe:
         'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',
     }),
-    consoleDemoUrl: baseUrl({
-      env: 'TIDEMARK_CONSOLE_DEMO_URL',
-      schemes: ['http'],
-      describe:
-        'Set by `tidemark demo`: its own server, for the console\'s page "Break it". Loopback only, and only without sign-in.',
-    }),
+    consoleDemoUrl: baseUrl(
+      {
+        env: 'TIDEMARK_CONSOLE_DEMO_URL',
+        describe:
+          'Set by `tidemark demo`: its own server, for the console\'s page "Break it". Loopback only, and only without sign-in.',
+      },
+      ['http'],
+    ),
     consoleClientId: text({
       env: 'TIDEMARK_CONSOLE_CLIENT_ID',
       pattern: /^[\x21-\x7e]{1,255}$/,
@@ -117,7 +116,6 @@ export const restOptions = {
   ...inGroup('Command line', {
     restUrl: baseUrl({
       env: 'TIDEMARK_URL',
-      schemes: ['https', 'http'],
       describe:
         'Where `place`, `command ls` and the others find REST of a running service. Without it: this machine, at `TIDEMARK_HTTP_PORT`.',
     }),

@@ -7,7 +7,6 @@ import { baseUrl, inGroup, integer, oneOf, secret, text } from './option.ts';
 export const traceOptions = inGroup('Traces', {
   otlpEndpoint: baseUrl({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    schemes: ['https', 'http'],
     describe:
       'Turns traces on: the OTLP/HTTP port of a collector (http://localhost:4318). Traces are sent as JSON to its path `/v1/traces`. Only `serve` sends traces. A collector that does not answer costs one warning.',
   }),

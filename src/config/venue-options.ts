@@ -42,19 +42,19 @@ export const venueOptions = {
     }),
     alpacaUrl: baseUrl({
       env: 'ALPACA_URL',
-      schemes: ['https', 'http'],
       describe: "Base of the trading API. Without it: Alpaca's own.",
     }),
     alpacaOtherUrl: baseUrl({
       env: 'ALPACA_OTHER_URL',
-      schemes: ['https', 'http'],
       describe: 'The same for linked keys of the other environment.',
     }),
-    alpacaStreamUrl: url({
-      env: 'ALPACA_STREAM_URL',
-      schemes: ['wss', 'ws'],
-      describe: 'Whole address of the stream. Without it: `/stream` under the base.',
-    }),
+    alpacaStreamUrl: url(
+      {
+        env: 'ALPACA_STREAM_URL',
+        describe: 'Whole address of the stream. Without it: `/stream` under the base.',
+      },
+      ['wss', 'ws'],
+    ),
   }),
 } as const;
 
