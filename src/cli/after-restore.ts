@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { ConfigWith } from '../config/config.ts';
 import { plural } from '../runtime/plural.ts';
-import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { highestGeneration } from '../service/log/update-position.ts';
@@ -9,8 +9,8 @@ import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import { shapedNumber } from './io/flag-text.ts';
-import type { CliIo } from './io/io.ts';
-import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
+import { type CliIo, printJson } from './io/io.ts';
+import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const generationFlag = shapedNumber(/^[1-9]\d{0,5}$/, 'It must be a whole number from 1 to 999999.');
@@ -60,7 +60,8 @@ async function goOn(
       by: 'tidemark after-restore',
       partitionRows: defaultPartitionRows,
     }).catch(explain);
-    io.stdout.write(flags.json ? `${JSON.stringify(result)}\n` : describe(result));
+    if (flags.json) printJson(io, result);
+    else io.stdout.write(describe(result));
   });
 }
 
@@ -69,40 +70,31 @@ async function goOn(
  * first restore.
  */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
-  const deps = { log: commandLogger(io, config), clock: io.clock, random: io.random };
+  const deps = ambientOf(io, config);
   const topic = topicNames(config.topicPrefix).state;
   const fix =
     'Set TIDEMARK_TOPIC_PREFIX as the service has it; where the topic is lost, give --at-least a number above every generation that was ever used.';
   await requireTopics(deps, config, [topic], fix);
   io.stderr.write(`Reading ${topic} for the highest generation; --at-least does without.\n`);
-  return (
-    1 +
-    (await highestGeneration(deps, kafkaOptions(config), topic).catch((error: unknown) => {
-      throw new ProgramError(`the generations on Kafka can't be read: ${sentenceOf(error)}`, {
-        code: 'KAFKA',
-        exitCode: exitCodes.unavailable,
-        fix: 'Check KAFKA_BROKERS and the topic, or give --at-least a number above every generation that was ever used.',
-        cause: error,
-      });
-    }))
+  const unread = kafkaFault(
+    "the generations on Kafka can't be read",
+    'Check KAFKA_BROKERS and the topic, or give --at-least a number above every generation that was ever used.',
   );
+  return 1 + (await highestGeneration(deps, kafkaOptions(config), topic).catch(unread));
 }
 
 function explain(error: unknown): never {
   const state = sqlstateOf(error);
   if (state !== '42501' && state !== '42883') throw error;
-  throw new ProgramError(
-    state === '42501' ? 'this database user may not do that' : 'the database is not migrated to this build',
-    {
-      code: 'RIGHTS',
-      exitCode: state === '42501' ? exitCodes.denied : exitCodes.config,
-      fix:
-        state === '42501'
-          ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.'
-          : 'Run `tidemark migrate` first.',
-      cause: error,
-    },
-  );
+  const [message, exitCode, fix] =
+    state === '42501'
+      ? [
+          'this database user may not do that',
+          exitCodes.denied,
+          'Name the owner in DATABASE_URL, as for `tidemark migrate`.',
+        ]
+      : ['the database is not migrated to this build', exitCodes.config, 'Run `tidemark migrate` first.'];
+  throw new ProgramError(message, { code: 'RIGHTS', exitCode, fix, cause: error });
 }
 
 function describe({ generation, attempts }: AfterRestore): string {

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
+import type { EffectiveValue } from '../config/config.ts';
 import { configDocs } from '../config/config-docs.ts';
-import { loadConfig } from '../config/load-config.ts';
 import { tableText } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
-import { configError } from './io/read-config.ts';
+import { type CliIo, printJson } from './io/io.ts';
+import { readSettings } from './io/read-config.ts';
 
 const examples = `
 Examples:
@@ -20,7 +20,7 @@ export function configCommand(io: CliIo): Command {
     .command('print')
     .description('Prints every setting with its value in effect and its source. Secrets are masked.')
     .option('--json', 'as one JSON object: name → { value, source }; value is null where none is set')
-    .action((options: { json?: true }) => printConfig(io, options.json === true));
+    .action((flags: { json?: true }) => printConfig(io, flags));
   command
     .command('docs')
     .description('Prints the page of all settings in Markdown.')
@@ -28,19 +28,13 @@ export function configCommand(io: CliIo): Command {
   return command;
 }
 
-function printConfig(io: CliIo, asJson: boolean): void {
-  const result = loadConfig(io.env, io.readFile);
-  for (const warning of result.warnings) io.stderr.write(`tidemark: warning: ${warning}\n`);
-  if (!result.ok) throw configError(result.faults);
-  if (asJson) {
-    const all = result.effective.map(({ env, source, shown }) => [
-      env,
-      { value: source === 'unset' ? null : shown, source },
-    ]);
-    io.stdout.write(`${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
+function printConfig(io: CliIo, { json }: { readonly json?: true }): void {
+  const { effective } = readSettings(io);
+  if (json) {
+    const all = effective.map(({ env, source, shown }) => [env, { value: source === 'unset' ? null : shown, source }]);
+    printJson(io, Object.fromEntries(all), 2);
     return;
   }
-  const value = ({ source, shown }: (typeof result.effective)[number]) =>
-    source === 'unset' ? '-' : shown === '' ? '(empty)' : shown;
-  io.stdout.write(tableText(result.effective, { VARIABLE: 'env', VALUE: value, FROM: 'source' }));
+  const value = ({ source, shown }: EffectiveValue) => (source === 'unset' ? '-' : shown === '' ? '(empty)' : shown);
+  io.stdout.write(tableText(effective, { VARIABLE: 'env', VALUE: value, FROM: 'source' }));
 }

@@ -18,7 +18,7 @@ import { checkPublishedTopics } from './doctor/check-published-topics.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import { printable } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, printJson } from './io/io.ts';
 import { commandLogger } from './io/read-config.ts';
 
 const examples = `
@@ -36,12 +36,12 @@ export function doctorCommand(io: CliIo): Command {
     )
     .option('--json', 'print the findings as a JSON array: part, verdict (ok, warn, fail), detail, fix')
     .addHelpText('after', examples)
-    .action((options: { json?: true }) => runDoctor(io, options.json === true));
+    .action((flags: { json?: true }) => runDoctor(io, flags));
 }
 
-async function runDoctor(io: CliIo, asJson: boolean): Promise<void> {
+async function runDoctor(io: CliIo, { json }: { readonly json?: true }): Promise<void> {
   const findings = await examine(io);
-  if (asJson) io.stdout.write(`${JSON.stringify(findings, undefined, 2)}\n`);
+  if (json) printJson(io, findings, 2);
   else io.stdout.write(findings.map((finding) => line(io, finding)).join(''));
   if (findings.some(({ verdict }) => verdict === 'fail')) io.exit(exitCodes.failed);
 }

@@ -12,7 +12,7 @@ import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import { shaped, shapedNumber } from './io/flag-text.ts';
 import { printable } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
+import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { usage } from './io/usage.ts';
 import { linkKey, readKeyPair } from './link/link-alpaca.ts';
@@ -91,7 +91,7 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
     throw usage('a key pair has no --name: its login is named by its account', 'Leave --name out.');
   const { clock, random } = io;
   const database = { applicationName: 'tidemark-link', maxConnections: 2 };
-  if (flags.list === true || remove !== undefined)
+  if (flags.list || remove !== undefined)
     return withDatabase(io, readConfig(io, ['databaseUrl']), database, (pool) => {
       const logins = new PostgresCredentialList({ pool, clock, random });
       return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, pool, logins, remove);
@@ -112,7 +112,7 @@ async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Prom
   const names = (await store.stored(''))
     .filter(({ credential }) => credential !== clientName)
     .map(({ credential }) => credential.replace(loginPrefix, ''));
-  if (flags.json === true) io.stdout.write(`${JSON.stringify({ logins: names })}\n`);
+  if (flags.json) printJson(io, { logins: names });
   else io.stdout.write(names.length === 0 ? 'No login is linked.\n' : names.map((name) => `${name}\n`).join(''));
 }
 
@@ -146,7 +146,7 @@ async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof wit
   }).finally(() => http.close());
   if (!config.venues.includes('alpaca'))
     io.stderr.write('tidemark: warning: VENUES has no alpaca here: a service with these settings does not follow it\n');
-  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: credential, accounts: [accountId] })}\n`);
+  if (flags.json) printJson(io, { name: credential, accounts: [accountId] });
   else io.stdout.write(`Linked ${credential}.\n`);
 }
 
@@ -158,8 +158,7 @@ interface LinkStore {
 async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, flags: Flags): Promise<void> {
   const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
   const http = new UndiciHttp({ clock: io.clock, proxies: new Proxies(config) });
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  using interrupted = abortOnSignal(io);
   const onAddress: LinkDeps['onAddress'] = (address) => {
     io.stderr.write(`Sign in here:\n\n  ${address}\n\nWaiting for the browser to come back …\n`);
     if (flags.open) openBrowser(address);
@@ -181,7 +180,6 @@ async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, f
     await recordAction(pool, 'link', { login: nameOf(flags) });
     await printToken(io, flags, token, { http, platformUrl });
   } finally {
-    unsubscribe();
     await http.close();
   }
 }
@@ -195,7 +193,7 @@ async function printToken(
   if (token.refreshToken === undefined)
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
-  if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: nameOf(flags), accounts: accounts ?? null })}\n`);
+  if (flags.json) printJson(io, { name: nameOf(flags), accounts: accounts ?? null });
   else
     io.stdout.write(
       `Linked ${nameOf(flags)}${accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`}.\n`,

@@ -43,7 +43,7 @@ async function serve(io: CliIo, flags: McpFlags): Promise<void> {
   // code.
   await client().ask({ method: 'GET', path: '/v1/me' });
   const caller = await readCaller(client());
-  const offered = offeredTools(caller, { readOnly: flags.readOnly === true });
+  const offered = offeredTools(caller, flags);
   if (offered.length === 0)
     throw new ProgramError(
       `no tool is for ${printable(caller.principal)}: the token has only ${caller.scopes.join(' ')}`,
@@ -53,7 +53,8 @@ async function serve(io: CliIo, flags: McpFlags): Promise<void> {
         fix: 'Give the token orders:read or ops:read; to send orders also orders:write.',
       },
     );
-  const session = { client, previews: new PreviewBook(io), clock: io.clock, random: io.random };
+  const { clock, random } = io;
+  const session = { client, previews: new PreviewBook(io), clock, random };
   io.stderr.write(
     `${printable(caller.principal)}: ${plural(offered.length, 'tool')}: ${offered.map(({ name }) => name).join(' ')}\n`,
   );

@@ -5,8 +5,8 @@ import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { foreignSchemaFix } from '../store/migrations.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
-import type { CliIo } from './io/io.ts';
-import { commandLogger, readConfig } from './io/read-config.ts';
+import { type CliIo, printJson } from './io/io.ts';
+import { ambientOf, readConfig } from './io/read-config.ts';
 import { unreachable } from './with-database.ts';
 
 const examples = `
@@ -51,15 +51,14 @@ function readCount(text: string): number {
 
 async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly = false }: MigrateFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
-  const log = commandLogger(io, config);
   const { databaseUrl } = config;
   const { applied } = await migrate({
-    ...{ url: databaseUrl.reveal(), log, clock: io.clock, rolesOnly },
+    ...{ ...ambientOf(io, config), url: databaseUrl.reveal(), rolesOnly },
     ...(shards === undefined ? {} : { shards }),
   }).catch((error: unknown) => {
     throw explain(databaseUrl, error);
   });
-  if (asJson) io.stdout.write(`${JSON.stringify({ applied })}\n`);
+  if (asJson) printJson(io, { applied });
   else if (rolesOnly) io.stdout.write('The roles are there; nothing else was made.\n');
   else if (applied.length === 0) io.stdout.write('The schema is current; nothing to do.\n');
   else io.stdout.write(`${applied.map((tag) => `applied ${tag}`).join('\n')}\n`);

@@ -14,9 +14,9 @@ import { topicNames } from '../service/log/topics.ts';
 import { isInLog, type LogSlice, logBounds } from '../store/orders/read-log-slice.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { instantFlag, shapedNumber } from './io/flag-text.ts';
-import type { CliIo } from './io/io.ts';
+import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
-import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
+import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
@@ -74,25 +74,22 @@ function orderFlag(text: string): { stream: string; orderId: string } {
 async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   refuseLive(config, flags);
-  const log = commandLogger(io, config);
+  const deps = ambientOf(io, config);
   const fix = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
-  await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
+  await requireTopics(deps, config, [flags.to], fix);
   // As it is before: one that is made again meanwhile lacks everything older.
-  const live =
-    flags.to === topicNames(config.topicPrefix).updates ? await topicsNow({ log, clock: io.clock }, config) : undefined;
+  const live = flags.to === topicNames(config.topicPrefix).updates ? await topicsNow(deps, config) : undefined;
   const publisher = new LogPublisher(
-    { clock: io.clock, log, metrics: createMetrics().relay },
+    { ...deps, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
   );
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  using interrupted = abortOnSignal(io);
   try {
     const server = live === undefined ? 'any' : 'primary';
     await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad, server }, (pool) =>
       replayLog(io, { pool, publisher, live, signal: interrupted.signal }, flags),
     );
   } finally {
-    unsubscribe();
     await publisher.close();
   }
 }
@@ -121,12 +118,12 @@ async function replayLog(
   const afterSeq = (flags.fromSeq !== undefined && flags.fromSeq > first ? flags.fromSeq : first) - 1n;
   if (flags.fromSeq !== undefined && flags.fromSeq < first && flags.fromSeq > 0n)
     io.stderr.write(`tidemark: warning: the log begins at ${first}; earlier updates are gone\n`);
-  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => clock.monotonicMs() }) : undefined;
+  const bar = new ProgressBar(io);
   const whole = Number(upToSeq - afterSeq);
   let last: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
   const onProgress = (progress: ReplayProgress) => {
     last = progress;
-    bar?.show(
+    bar.show(
       Number(progress.reachedSeq - afterSeq) / whole,
       `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`,
     );
@@ -142,13 +139,12 @@ async function replayLog(
       cause: error,
     });
   } finally {
-    bar?.end();
+    bar.end();
   }
   const complete = last.reachedSeq >= upToSeq;
   const isWhole = complete && afterSeq < first && since === undefined && order === undefined;
   const accepted = isWhole && deps.live !== undefined && (await acceptTopic(deps.pool, deps.live, 'updates'));
-  if (flags.json)
-    io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
+  if (flags.json) printJson(io, { sent: last.sent, reachedSeq: String(last.reachedSeq), complete });
   else
     io.stdout.write(
       `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
@@ -178,7 +174,7 @@ function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTr
 /** Our other topics hold other records, or must not get repeats. */
 function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFlags): void {
   const topics = topicNames(config.topicPrefix);
-  if (!Object.values(topics).includes(to) || (to === topics.updates && force === true)) return;
+  if (!Object.values(topics).includes(to) || (to === topics.updates && force)) return;
   throw new ProgramError(`${to} is a live topic`, {
     code: 'LIVE_TOPIC',
     exitCode: exitCodes.usage,

@@ -8,7 +8,7 @@ import { platformSettings, type SandboxDescription } from '../sandbox/describe-s
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
 import { shapedNumber } from './io/flag-text.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, printJson } from './io/io.ts';
 import { usage } from './io/usage.ts';
 
 const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
@@ -76,10 +76,7 @@ export function sandboxCommand(io: CliIo): Command {
 }
 
 async function runSandbox(io: CliIo, flags: Flags): Promise<void> {
-  if (flags.schema === true) {
-    io.stdout.write(`${JSON.stringify(scenarioSchema(), undefined, 2)}\n`);
-    return;
-  }
+  if (flags.schema) return printJson(io, scenarioSchema(), 2);
   const options = checked(optionsOf(io, flags));
   const looks = { pretty: io.isTerminal, colour: io.colours.areOn('stderr') };
   const log = createLogger({ destination: io.stderr }, { level: 'warn', version: io.version, ...looks, secrets: [] });
@@ -95,7 +92,8 @@ async function serve<Description>(
   sandbox: RunningSandbox<Description>,
   words: (description: Description) => string,
 ): Promise<void> {
-  io.stdout.write(flags.json === true ? `${JSON.stringify(sandbox.description)}\n` : words(sandbox.description));
+  if (flags.json) printJson(io, sandbox.description);
+  else io.stdout.write(words(sandbox.description));
   await new Promise<void>((resolve) => {
     const unsubscribe = io.onSignal(() => resolve());
     void sandbox.stopAsked.then(() => {

@@ -3,7 +3,7 @@ import { statusAnswer } from '../contract/status-answer.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, printJson } from './io/io.ts';
 import { adminAddress, askAdmin } from './rest/admin-port.ts';
 import { type RestFlags, restClient } from './rest/rest-flags.ts';
 import { watch } from './watch.ts';
@@ -50,8 +50,7 @@ export function statusCommand(io: CliIo): Command {
     .addHelpText('after', examples)
     .action(async (flags: StatusFlags) => {
       const read = reader(io, flags);
-      const isWell =
-        flags.watch === true ? await watch(io, () => shown(io, read)) : await showOnce(io, read, flags.json === true);
+      const isWell = flags.watch ? await watch(io, () => shown(io, read)) : await showOnce(io, read, flags);
       if (!isWell) io.exit(exitCodes.failed);
     });
 }
@@ -61,11 +60,12 @@ async function shown(io: CliIo, read: () => Promise<StatusAnswers>): Promise<Sho
   return { ...document, text: coloured(io, document) };
 }
 
-async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, asJson: boolean): Promise<boolean> {
+async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, { json }: StatusFlags): Promise<boolean> {
   const answers = await read();
   const { text, isWell } = showStatus(answers, io.clock.nowMs());
   const { health, status } = answers;
-  io.stdout.write(asJson ? `${JSON.stringify({ health, status }, undefined, 2)}\n` : coloured(io, { text, isWell }));
+  if (json) printJson(io, { health, status }, 2);
+  else io.stdout.write(coloured(io, { text, isWell }));
   return isWell;
 }
 
@@ -76,9 +76,9 @@ function coloured({ colours }: CliIo, { text, isWell }: ShownStatus): string {
 }
 
 function reader(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
-  if (flags.fleet === true) return () => readFleet(io, flags);
+  if (flags.fleet) return () => readFleet(io, flags);
   const one = readOne(io, flags);
-  return flags.instance === true || flags.url !== undefined ? one : () => readBoth(io, flags, one);
+  return flags.instance || flags.url !== undefined ? one : () => readBoth(io, flags, one);
 }
 
 /**

@@ -5,8 +5,8 @@ import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { shapedNumber } from './io/flag-text.ts';
-import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
-import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
+import { abortOnSignal, type CliIo, writeAtPaceOfReader } from './io/io.ts';
+import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
 
 const positive = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.');
@@ -58,12 +58,11 @@ const quietMs = 2_000;
 
 async function runTail(io: CliIo, options: TailOptions): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
-  const deps = { log: commandLogger(io, config), clock: io.clock, random: io.random };
+  const deps = ambientOf(io, config);
   const kafka = kafkaOptions(config);
   const topic = topicNames(config.topicPrefix).updates;
-  await requireTopics({ log: deps.log, clock: deps.clock }, config, [topic]);
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  await requireTopics(deps, config, [topic]);
+  using interrupted = abortOnSignal(io);
   const quiet = io.clock.after(quietMs, () => io.stderr.write('tidemark: no such update yet; waiting for one\n'));
   const first = new FirstOccurrences();
   let left = options.count ?? Number.POSITIVE_INFINITY;
@@ -83,7 +82,7 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
     for await (const { value } of records) {
       const update = value === undefined ? undefined : parseUpdate(value);
       if (update === undefined || value === undefined || !first.isFirst(update) || !wanted(update, options)) continue;
-      const isWhole = options.wide === true || (io.columns ?? columnsOfWholeLines) >= columnsOfWholeLines;
+      const isWhole = options.wide || (io.columns ?? columnsOfWholeLines) >= columnsOfWholeLines;
       const line = options.json
         ? value
         : formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word));
@@ -94,6 +93,5 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
     }
   } finally {
     quiet.cancel();
-    unsubscribe();
   }
 }

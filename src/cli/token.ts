@@ -7,8 +7,8 @@ import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { tableText } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
-import { readConfig } from './io/read-config.ts';
+import { type CliIo, printJson } from './io/io.ts';
+import { ambientOf, readConfig } from './io/read-config.ts';
 import { usage } from './io/usage.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -26,13 +26,16 @@ Examples:
 All tokens of a principal are one caller: idempotency keys and references are the principal's, so a new token goes on where the old one stopped. They are
 accepted by services that run with TIDEMARK_AUTH_PRINCIPALS=on, within 5 s. Needs DATABASE_URL, as a member of tidemark_owner. A token is shown once: only its hash is kept.`;
 
-interface AddFlags {
+interface ListFlags {
+  readonly json?: true;
+}
+
+interface AddFlags extends ListFlags {
   readonly another?: true;
   readonly scopes?: readonly string[];
   readonly accounts?: readonly string[];
   readonly allAccounts?: true;
   readonly expiresIn?: number;
-  readonly json?: true;
 }
 
 /** `token add`, `token ls` and `token revoke`: who may use REST, kept in the database. */
@@ -55,7 +58,7 @@ export function tokenCommand(io: CliIo): Command {
     .command('ls')
     .description('Lists the tokens that are in force.')
     .option('--json', 'print a JSON array; hashes are left out')
-    .action((flags: { json?: true }) => withPrincipals(io, (store) => list(io, store, flags.json === true)));
+    .action((flags: ListFlags) => withPrincipals(io, (store) => list(io, store, flags)));
   command
     .command('revoke')
     .description('Ends a token of a principal for good, or all of them.')
@@ -71,7 +74,7 @@ export function tokenCommand(io: CliIo): Command {
 async function withPrincipals(io: CliIo, work: (store: PostgresPrincipalStore) => Promise<void>): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   await withDatabase(io, config, { applicationName: 'tidemark-token', maxConnections: 1 }, (pool) =>
-    work(new PostgresPrincipalStore({ pool, clock: io.clock, random: io.random })),
+    work(new PostgresPrincipalStore({ ...ambientOf(io, config), pool })),
   );
 }
 
@@ -99,8 +102,9 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
       code: 'BUSY',
       fix: 'Run it again.',
     });
-  io.stdout.write(json(flags) ? `${JSON.stringify({ principal: name, number, token })}\n` : `${token}\n`);
-  if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
+  if (flags.json) return printJson(io, { principal: name, number, token });
+  io.stdout.write(`${token}\n`);
+  io.stderr.write('This is the only time that it is shown.\n');
 }
 
 /** The given rights; the others are those of the principal's last token. */
@@ -114,11 +118,12 @@ function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: Nu
   return { scopes: rights.scopes, accounts: rights.accounts };
 }
 
-async function list(io: CliIo, store: PostgresPrincipalStore, asJson: boolean): Promise<void> {
+async function list(io: CliIo, store: PostgresPrincipalStore, { json }: ListFlags): Promise<void> {
   const active = (await store.active()).map(({ name, number, scopes: granted, accounts, expiresAtMs }) => ({
     ...{ principal: name, number, scopes: granted, accounts },
     expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
   }));
+  if (json) return printJson(io, active);
   const table = tableText(
     active,
     {
@@ -130,7 +135,7 @@ async function list(io: CliIo, store: PostgresPrincipalStore, asJson: boolean): 
     },
     'There are no tokens in the database.',
   );
-  io.stdout.write(asJson ? `${JSON.stringify(active)}\n` : table);
+  io.stdout.write(table);
 }
 
 interface Ending {
@@ -155,10 +160,6 @@ async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, 
       ? `Revoked token ${each} of ${name}.\n`
       : `Token ${each} of ${name} ends at ${at}. Until then it is valid.\n`;
   io.stdout.write(ended.map(line).join(''));
-}
-
-function json(flags: AddFlags): boolean {
-  return flags.json === true;
 }
 
 /** Reserved names: see `isReservedName`. */

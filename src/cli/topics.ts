@@ -1,14 +1,14 @@
 import { Argument, Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
-import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes } from '../runtime/program-error.ts';
 import type { TopicKind } from '../service/log/judge-topic-ends.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics, type TopicPlan, topicFindings, withoutRight } from '../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
-import type { CliIo } from './io/io.ts';
-import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
+import { type CliIo, printJson } from './io/io.ts';
+import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -61,7 +61,7 @@ const kinds = Object.keys(topicNames('')) as TopicKind[];
 async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const names = topicNames(config.topicPrefix);
-  const deps = { log: commandLogger(io, config), clock: io.clock };
+  const deps = ambientOf(io, config);
   await requireTopics(
     deps,
     config,
@@ -81,21 +81,19 @@ async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void>
 
 async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'apply'): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
-  const deps = { log: commandLogger(io, config), clock: io.clock };
   const specs = topicSpecs(topicNames(config.topicPrefix), config.topicRetentionDays);
-  const plan = await withAdmin(deps, kafkaOptions(config), async (admin) => {
+  const plan = await withAdmin(ambientOf(io, config), kafkaOptions(config), async (admin) => {
     const found = await planTopics(admin, specs);
     if (verb === 'apply') await applyTopics(admin, found, io.clock, { deleteRecords: options.deleteRecords === true });
     return found;
-  }).catch((error: unknown) => {
-    throw new ProgramError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {
-      code: 'KAFKA',
-      exitCode: exitCodes.unavailable,
-      fix: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
-      cause: error,
-    });
-  });
-  io.stdout.write(options.json ? `${JSON.stringify(plan, undefined, 2)}\n` : describePlan(plan, verb, options));
+  }).catch(
+    kafkaFault(
+      'Kafka does not answer as it should',
+      `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
+    ),
+  );
+  if (options.json) printJson(io, plan, 2);
+  else io.stdout.write(describePlan(plan, verb, options));
   const { unready, doubts } = topicFindings(plan);
   const differs = unready.length + doubts.length > 0;
   if (plan.faults.length > 0 || (options.check && differs)) io.exit(exitCodes.failed);
@@ -113,7 +111,7 @@ function describePlan(plan: TopicPlan, verb: 'plan' | 'apply', { deleteRecords }
         const { setting, found, wanted, deletes } = change;
         const what = `${topic}: ${setting} from ${found === '' ? '(unset)' : found} to ${wanted}`;
         if (deletes === undefined) return `${alter} ${what}`;
-        if (deleteRecords === true) return `${alter} ${what}, which deletes ${deletes}`;
+        if (deleteRecords) return `${alter} ${what}, which deletes ${deletes}`;
         return `left ${what}: it would delete ${deletes}; --delete-records makes the change`;
       }),
     ),

@@ -8,7 +8,7 @@ import { checkVenue } from '../venue/check/check-venue.ts';
 import type { Check, VenueUnderCheck } from '../venue/check/fixtures.ts';
 import { platformCheck } from '../venue/platform/platform-check.ts';
 import { type Columns, tableText } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
+import { type CliIo, printJson } from './io/io.ts';
 import { type Replayed, ReplayedRecording } from './venue/replay-recording.ts';
 
 const examples = `
@@ -54,7 +54,7 @@ export function venueCommand(io: CliIo, venues = allVenues): Command {
     .argument('<name>', `${Object.keys(venues).join(', ')}, or a module that exports \`underCheck\``)
     .option('--json', 'print a JSON line for each check')
     .action(async (name: string, flags: { json?: true }) =>
-      check(io, venues[name] ?? (await underCheckIn(io, name, Object.keys(venues))), flags.json === true),
+      check(io, venues[name] ?? (await underCheckIn(io, name, Object.keys(venues))), flags),
     );
   return command;
 }
@@ -82,11 +82,11 @@ const checkColumns: Columns<Check> = {
   RESULT: ({ missing }) => missing ?? 'held',
 };
 
-function check(io: CliIo, venue: VenueUnderCheck, asJson: boolean): void {
+function check(io: CliIo, venue: VenueUnderCheck, { json }: { readonly json?: true }): void {
   const checks = [...checkVenue(venue, io.random)];
   const missing = checks.filter((one) => one.missing !== undefined).length;
   if (missing > 0) io.exit(1);
-  if (asJson) io.stdout.write(checks.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  if (json) for (const one of checks) printJson(io, one);
   else io.stdout.write(`${tableText(checks, checkColumns)}\n${plural(checks.length, 'check')}; ${missing} missing.\n`);
 }
 
@@ -104,7 +104,7 @@ function replay(io: CliIo, files: readonly string[], flags: ReplayFlags, venues:
   for (const step of steps(io, recording, files)) {
     counts.set(step.came, (counts.get(step.came) ?? 0) + 1);
     if (faulty.has(step.came)) io.exit(1);
-    if (flags.json) io.stdout.write(`${JSON.stringify(step)}\n`);
+    if (flags.json) printJson(io, step);
     else if (flags.order === undefined ? worthALine.has(step.came) : step.orderId === flags.order) {
       if (shown.length < shownAtMost) shown.push(step);
       else left += 1;

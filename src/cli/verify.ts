@@ -12,9 +12,9 @@ import { type DeadLetters, newestPayloads, writingLanes } from '../store/command
 import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
+import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
-import { commandLogger, readConfig, requireTopics } from './io/read-config.ts';
+import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import type { Hop, VerifyFinding } from './verify/judge-order.ts';
 import { runVerify, type VerifyDeps, type VerifyOptions, type VerifyResult } from './verify/run-verify.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
@@ -54,35 +54,25 @@ export function verifyCommand(io: CliIo): Command {
 
 async function runVerifyCommand(io: CliIo, flags: VerifyFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
-  const log = commandLogger(io, config);
-  const { clock, random } = io;
+  const deps = ambientOf(io, config);
   const topics = topicNames(config.topicPrefix);
-  const stateOnly = flags.stateOnly === true;
-  await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
+  const { stateOnly = false } = flags;
+  await requireTopics(deps, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
   // As they are before: a topic made again meanwhile lacks everything older.
-  const found = flags.repair ? await topicsNow({ log, clock }, config) : [];
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
+  const found = flags.repair ? await topicsNow(deps, config) : [];
+  using interrupted = abortOnSignal(io, stopped('it was interrupted before it had seen everything'));
   const { topicRetentionDays: retentionDays } = config;
   const options = { kafka: kafkaOptions(config), topics, retentionDays, stateOnly, waitMs: flags.wait * 1_000 };
-  try {
-    // What a standby lacks would be written as the newest state.
-    const server = flags.repair ? 'primary' : 'any';
-    await withDatabase(io, config, { applicationName: 'tidemark-verify', ...lightLoad, server }, async (pool) => {
-      const whole = await audit(
-        io,
-        { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) },
-        options,
-        flags,
+  // What a standby lacks would be written as the newest state.
+  const server = flags.repair ? 'primary' : 'any';
+  await withDatabase(io, config, { applicationName: 'tidemark-verify', ...lightLoad, server }, async (pool) => {
+    const parts = { ...deps, pool, signal: interrupted.signal, ...progressPrinter(io) };
+    const whole = await audit(io, parts, options, flags);
+    if (whole && (await acceptTopic(pool, found, 'state')))
+      io.stderr.write(
+        'The state topic had been made again, and has every state now: that doubt ends within a minute.\n',
       );
-      if (whole && (await acceptTopic(pool, found, 'state')))
-        io.stderr.write(
-          'The state topic had been made again, and has every state now: that doubt ends within a minute.\n',
-        );
-    });
-  } finally {
-    unsubscribe();
-  }
+  });
 }
 
 /** True: the state topic has every state, after a repair. */
@@ -94,11 +84,8 @@ async function audit(
 ): Promise<boolean> {
   const result = await runVerify(deps, options).finally(deps.end);
   const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
-  io.stdout.write(
-    flags.json
-      ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n`
-      : describe(result, repaired, flags.repair === true),
-  );
+  if (flags.json) printJson(io, { ...result, repaired }, 2);
+  else io.stdout.write(describe(result, repaired, flags));
   const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
   if (flags.repair && deps.signal.aborted && repaired < wanted)
     throw stopped('it was interrupted before everything was written');
@@ -115,14 +102,14 @@ function stopped(sentence: string): ProgramError {
 
 /** Prints each step on stderr, and on a terminal its progress. */
 function progressPrinter(io: CliIo) {
-  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
+  const bar = new ProgressBar(io);
   return {
     onStep: (sentence: string) => {
-      bar?.end();
+      bar.end();
       io.stderr.write(`${sentence} …\n`);
     },
-    onProgress: (part: number | undefined, count: number, word: string) => bar?.show(part, plural(count, word)),
-    end: () => bar?.end(),
+    onProgress: (part: number | undefined, count: number, word: string) => bar.show(part, plural(count, word)),
+    end: () => bar.end(),
   };
 }
 
@@ -156,7 +143,7 @@ async function repairAs(
   { kafka, topics }: VerifyOptions,
 ): Promise<number> {
   const publisher = new TransactionalPublisher(
-    { clock: deps.clock, log: deps.log, metrics: createMetrics().relay },
+    { ...deps, metrics: createMetrics().relay },
     {
       kafka,
       topic: topics.state,
@@ -192,7 +179,7 @@ const shown = 20;
 function describe(
   { orders, records, findings, deadLetters, standby }: VerifyResult,
   repaired: number,
-  repairing: boolean,
+  { repair: repairing }: VerifyFlags,
 ): string {
   const lines: string[] = [];
   for (const [hop, meaning] of Object.entries(hops)) {

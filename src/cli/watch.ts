@@ -1,5 +1,5 @@
 import { sentenceOf } from '../runtime/program-error.ts';
-import { type CliIo, writeAtPaceOfReader } from './io/io.ts';
+import { abortOnSignal, type CliIo, writeAtPaceOfReader } from './io/io.ts';
 
 const watchEveryMs = 2000;
 /** Moves to a terminal's first line and clears it. */
@@ -15,19 +15,14 @@ interface Shown {
  * shown in its place, and it is asked again.
  */
 export async function watch(io: CliIo, read: () => Promise<Shown>): Promise<boolean> {
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  using interrupted = abortOnSignal(io);
   let last = false;
-  try {
-    while (!interrupted.signal.aborted) {
-      const shown = await read().catch((error: unknown) => ({ text: `${sentenceOf(error)}\n`, isWell: false }));
-      last = shown.isWell;
-      const text = io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`;
-      await writeAtPaceOfReader(io.stdout, text, interrupted.signal);
-      await io.clock.sleep(watchEveryMs, interrupted.signal);
-    }
-  } finally {
-    unsubscribe();
+  while (!interrupted.signal.aborted) {
+    const shown = await read().catch((error: unknown) => ({ text: `${sentenceOf(error)}\n`, isWell: false }));
+    last = shown.isWell;
+    const text = io.isTerminal ? `${clearScreen}${shown.text}` : `${shown.text}\n`;
+    await writeAtPaceOfReader(io.stdout, text, interrupted.signal);
+    await io.clock.sleep(watchEveryMs, interrupted.signal);
   }
   return last;
 }

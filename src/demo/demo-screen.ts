@@ -16,7 +16,7 @@ export class DemoScreen {
     this.io = io;
     this.output = output;
     this.hasStatus = io.isTerminal && output === 'stdout';
-    this.bar = new ProgressBar({ out: io.stdout, nowMs: () => io.clock.monotonicMs() });
+    this.bar = new ProgressBar(io, io.stdout);
   }
 
   say(line: string): void {

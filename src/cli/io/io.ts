@@ -18,6 +18,17 @@ export async function writeAtPaceOfReader(out: TextOutput, text: string, signal?
   if (!out.write(text)) await out.drained?.(signal);
 }
 
+export function printJson(io: Pick<CliIo, 'stdout'>, value: unknown, indent?: number): void {
+  io.stdout.write(`${JSON.stringify(value, undefined, indent)}\n`);
+}
+
+/** Aborts when the process is asked to end, with `reason`. Disposing it (`using`) stops listening. */
+export function abortOnSignal(io: Pick<CliIo, 'onSignal'>, reason?: unknown) {
+  const asked = new AbortController();
+  const unsubscribe = io.onSignal(() => asked.abort(reason));
+  return { signal: asked.signal, [Symbol.dispose]: unsubscribe };
+}
+
 /**
  * Those parts of its process that a command may use. `main.ts` makes the real one; tests make their
  * own.

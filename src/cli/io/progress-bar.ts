@@ -1,21 +1,22 @@
-import type { TextOutput } from './io.ts';
+import type { CliIo, TextOutput } from './io.ts';
 
 const width = 30;
 
-/** One line of a terminal. It overwrites itself, at most ten times a second. */
+/** One line of a terminal. It overwrites itself, at most ten times a second. Silent elsewhere. */
 export class ProgressBar {
   private shownMs = Number.NEGATIVE_INFINITY;
+  private readonly io: Pick<CliIo, 'clock' | 'isTerminal' | 'stderr'>;
   private readonly out: TextOutput;
-  private readonly nowMs: () => number;
 
-  constructor(deps: { readonly out: TextOutput; readonly nowMs: () => number }) {
-    this.out = deps.out;
-    this.nowMs = deps.nowMs;
+  constructor(io: Pick<CliIo, 'clock' | 'isTerminal' | 'stderr'>, out = io.stderr) {
+    this.io = io;
+    this.out = out;
   }
 
   /** `part`: 0 to 1; undefined: the total is not known. */
   show(part: number | undefined, words: string): void {
-    const nowMs = this.nowMs();
+    const nowMs = this.io.clock.monotonicMs();
+    if (!this.io.isTerminal) return;
     if (nowMs - this.shownMs < 100 && (part === undefined || part < 1)) return;
     this.shownMs = nowMs;
     if (part === undefined) {

@@ -1,6 +1,7 @@
 import type { Config, ConfigFault, ConfigWith, EffectiveValue } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import type { OptionName } from '../../config/option-table.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { createLogger } from '../../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
@@ -57,14 +58,12 @@ export async function requireTopics(
   topics: readonly string[],
   fix: string = ofOurs,
 ): Promise<void> {
-  const there = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch((error: unknown) => {
-    throw new ProgramError(`Kafka does not answer: ${sentenceOf(error)}`, {
-      code: 'KAFKA',
-      exitCode: exitCodes.unavailable,
-      fix: `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}); \`tidemark doctor\` asks each broker.`,
-      cause: error,
-    });
-  });
+  const there = await withAdmin(deps, kafkaOptions(config), (admin) => admin.listTopics()).catch(
+    kafkaFault(
+      'Kafka does not answer',
+      `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}); \`tidemark doctor\` asks each broker.`,
+    ),
+  );
   const missing = topics.find((topic) => !there.includes(topic));
   if (missing === undefined) return;
   throw new ProgramError(`the topic ${missing} does not exist`, {
@@ -72,6 +71,14 @@ export async function requireTopics(
     exitCode: exitCodes.unavailable,
     fix,
   });
+}
+
+/** For a failed request to Kafka. */
+export function kafkaFault(message: string, fix: string): (error: unknown) => never {
+  return (cause) => {
+    const { unavailable: exitCode } = exitCodes;
+    throw new ProgramError(`${message}: ${sentenceOf(cause)}`, { code: 'KAFKA', exitCode, fix, cause });
+  };
 }
 
 /** The log of a long-lived process: stdout is its only output. */
@@ -85,6 +92,12 @@ export function serviceLogger(io: CliIo, config: Config): Logger {
  */
 export function commandLogger(io: CliIo, config: Config): Logger {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
+}
+
+/** The parts of nearly every job of a command. */
+export function ambientOf(io: CliIo, config: Config): Ambient {
+  const { clock, random } = io;
+  return { clock, random, log: commandLogger(io, config) };
 }
 
 function logTo(io: CliIo, config: Config, output: 'stdout' | 'stderr', level: Config['logLevel']): Logger {

@@ -15,7 +15,10 @@ const reads: readonly Tool[] = [listOrders, showOrder, listCommands, showCommand
 const actions: readonly Tool[] = [previewPlace, previewPlacePrediction, previewReplace, previewCancel, commit];
 
 /** The tools this caller may use. The service checks the rights for each request again. */
-export function offeredTools(caller: CallerDocument, { readOnly }: { readonly readOnly: boolean }): readonly Tool[] {
+export function offeredTools(
+  caller: CallerDocument,
+  { readOnly = false }: { readonly readOnly?: boolean },
+): readonly Tool[] {
   const hasActions = !readOnly && caller.commands === 'on';
   return [...reads, ...(hasActions ? actions : [])].filter((each) => isAllowed(each, caller));
 }

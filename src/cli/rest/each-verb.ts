@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
-import type { CliIo } from '../io/io.ts';
+import { type CliIo, printJson } from '../io/io.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { type RestFlags, restClient } from './rest-flags.ts';
-import { type AskingVerb, commandOf, expectDone, printJson, requestOf, type VerbRun } from './verb.ts';
+import { type AskingVerb, commandOf, expectDone, requestOf, type VerbRun } from './verb.ts';
 
 /** A verb with one request for each of several ids, one after the other. */
 export interface EachVerb<Shape extends z.ZodType, Flags extends RestFlags, Result> extends AskingVerb<Shape, Flags> {

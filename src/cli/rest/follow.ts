@@ -1,5 +1,5 @@
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
-import type { CliIo } from '../io/io.ts';
+import { abortOnSignal, type CliIo } from '../io/io.ts';
 import { ProgressBar } from '../io/progress-bar.ts';
 
 const lookEveryMs = 500;
@@ -25,16 +25,15 @@ export async function follow<T>(
     readonly seconds: number;
   },
 ): Promise<T> {
-  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
-  const interrupted = new AbortController();
-  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const bar = new ProgressBar(io);
+  using interrupted = abortOnSignal(io);
   const beganMs = io.clock.monotonicMs();
   let state = first;
   try {
     for (;;) {
       const waitedMs = io.clock.monotonicMs() - beganMs;
       const shown = progress?.(state, waitedMs);
-      if (shown !== undefined) bar?.show(shown.part, shown.words);
+      if (shown !== undefined) bar.show(shown.part, shown.words);
       if (isOver(state) || interrupted.signal.aborted || waitedMs >= seconds * 1_000) return state;
       await io.clock.sleep(lookEveryMs, interrupted.signal);
       const newest = state;
@@ -44,8 +43,7 @@ export async function follow<T>(
       });
     }
   } finally {
-    unsubscribe();
-    bar?.end();
+    bar.end();
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type Filters, nameOn } from '../../contract/list-filters.ts';
-import type { CliIo } from '../io/io.ts';
+import { type CliIo, printJson } from '../io/io.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { query, type RestFlags, restClient, rowLimit } from './rest-flags.ts';
-import { commandOf, printJson, type Verb, type VerbRun } from './verb.ts';
+import { commandOf, type Verb, type VerbRun } from './verb.ts';
 
 export interface ListFlags extends RestFlags {
   readonly limit: number;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { z } from 'zod';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { printable } from '../io/format-text.ts';
-import type { CliIo } from '../io/io.ts';
+import { type CliIo, printJson } from '../io/io.ts';
 import { addKeyFlags, namingKey, requestKey, withKey } from './request-key.ts';
 import { type RestAnswer, type RestClient, type RestRequest, understood } from './rest-client.ts';
 import { addReasonFlag, addRestFlags, query, type RestFlags, restClient, segment } from './rest-flags.ts';
@@ -150,10 +150,6 @@ async function show<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
   if (!flags.json) io.stdout.write(verb.text(shown, flags, io, sent));
   else if (complete !== undefined) asJson(shown);
   end?.(io, shown, flags, sent);
-}
-
-export function printJson(io: CliIo, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
 /** The requesting part of a verb. */
