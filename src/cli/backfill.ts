@@ -5,7 +5,6 @@ import { streams } from '../domain/order.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
-import { understood } from './rest/rest-client.ts';
 import { type RestFlags, reasonText, segment, waitSeconds } from './rest/rest-flags.ts';
 import { type Verb, type VerbRun, verbCommand } from './rest/verb.ts';
 
@@ -60,8 +59,8 @@ async function untilRead(
 ): Promise<Reads> {
   const items = await follow(io, asked, {
     read: async () => {
-      const { body } = await client.ask({ method: 'GET', path: `/v1/accounts/${segment(account)}/repairs` });
-      const newest = understood(backfillVerb.about, accountRepairList, body).items;
+      const path = `/v1/accounts/${segment(account)}/repairs`;
+      const { items: newest } = await client.read(path, backfillVerb.about, accountRepairList);
       return asked.map((each) => newest.find(({ requestId }) => requestId === each.requestId) ?? each);
     },
     isOver: (newest) => newest.every(({ state }) => state !== 'waiting'),

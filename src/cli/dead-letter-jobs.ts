@@ -14,7 +14,7 @@ import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
 import { follow } from './rest/follow.ts';
-import { type RestClient, understood } from './rest/rest-client.ts';
+import type { RestClient } from './rest/rest-client.ts';
 import { type RestFlags, reasonText, refuseFlags, segment } from './rest/rest-flags.ts';
 import type { Verb } from './rest/verb.ts';
 
@@ -89,10 +89,7 @@ type JobAnswer = z.infer<typeof deadLetterJobAnswer>;
 
 function untilEnded(io: CliIo, client: RestClient, opened: JobAnswer, seconds: number): Promise<JobAnswer> {
   return follow(io, opened, {
-    read: async ({ job: { jobId } }) => {
-      const { body } = await client.ask({ method: 'GET', path: `/v1/dead-letters/jobs/${segment(jobId)}` });
-      return understood('a job', deadLetterJobAnswer, body);
-    },
+    read: ({ job: { jobId } }) => client.read(`/v1/dead-letters/jobs/${segment(jobId)}`, 'a job', deadLetterJobAnswer),
     isOver: ({ job: { state } }) => state !== 'running',
     progress: ({ job }) => progressOf(job),
     seconds,

@@ -8,7 +8,7 @@ import type { CliIo } from './io/io.ts';
 import { type EachVerb, each, runEach } from './rest/each-verb.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
 import { type ListFlags, type ListVerb, listCommand } from './rest/list-verb.ts';
-import { type RestClient, understood } from './rest/rest-client.ts';
+import type { RestClient } from './rest/rest-client.ts';
 import { segment, waitSeconds } from './rest/rest-flags.ts';
 import { commandOf, runVerb, type Verb, verbCommand } from './rest/verb.ts';
 
@@ -154,9 +154,8 @@ async function lookAgain(client: RestClient, id: string): Promise<Result> {
   return resultOf(id, await readRow(client, id));
 }
 
-async function readRow(client: RestClient, id: string): Promise<Row> {
-  const { body } = await client.ask({ method: 'GET', path: `/v1/dead-letters/${segment(id)}` });
-  return understood(deadLetterShow.about, deadLetterAnswer, body);
+function readRow(client: RestClient, id: string): Promise<Row> {
+  return client.read(`/v1/dead-letters/${segment(id)}`, deadLetterShow.about, deadLetterAnswer);
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -16,10 +16,10 @@ import { checkPlatform } from './doctor/check-platform.ts';
 import { checkProxies } from './doctor/check-proxies.ts';
 import { checkPublishedTopics } from './doctor/check-published-topics.ts';
 import { checkStreams } from './doctor/check-streams.ts';
-import { type Finding, fail, ok, warn } from './doctor/finding.ts';
+import { type CheckDeps, type Finding, fail, ok, warn } from './doctor/finding.ts';
 import { printable } from './io/format-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
-import { commandLogger } from './io/read-config.ts';
+import { ambientOf } from './io/read-config.ts';
 
 const examples = `
 Examples:
@@ -65,20 +65,25 @@ async function examine(io: CliIo): Promise<Finding[]> {
     return [...faults, ...warnings];
   }
   const { config } = loaded;
+  const { clock } = io;
   const proxies = new Proxies(config);
-  const log = commandLogger(io, config);
+  const http = new UndiciHttp({ clock, proxies });
+  const deps: CheckDeps = {
+    ...ambientOf(io, config),
+    http,
+    fetch: fetchThrough({ fetch: io.fetch, clock, proxies }),
+    openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
+  };
+  const ofVenues = { platform: checkPlatformWhole, alpaca: checkAlpaca } as const;
   const parts = await Promise.all([
-    bounded(io, 'database', checkDatabase(config, log, io.clock)),
-    bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
-    bounded(io, 'published topics', checkPublishedTopics(config, { log, clock: io.clock })),
-    ...(config.venues.includes('platform') ? [bounded(io, 'platform', examinePlatform(config, io))] : []),
-    ...(config.venues.includes('alpaca') ? [bounded(io, 'alpaca', examineAlpaca(config, io))] : []),
-    bounded(
-      io,
-      'callers',
-      checkCallers(config, { clock: io.clock, fetch: fetchThrough({ fetch: io.fetch, clock: io.clock, proxies }) }),
+    bounded(io, 'database', checkDatabase(config, deps)),
+    bounded(io, 'kafka', checkKafka(config, deps)),
+    bounded(io, 'published topics', checkPublishedTopics(config, deps)),
+    ...Object.entries(ofVenues).flatMap(([venue, check]) =>
+      config.venues.includes(venue) ? [bounded(io, venue, check(config, deps))] : [],
     ),
-  ]);
+    bounded(io, 'callers', checkCallers(config, deps)),
+  ]).finally(() => http.close());
   return [
     ok('settings', 'can be read'),
     ...warnings,
@@ -98,40 +103,15 @@ function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Pr
   ]);
 }
 
-async function examineAlpaca(config: Config, io: CliIo): Promise<readonly Finding[]> {
-  const { clock, random } = io;
-  const proxies = new Proxies(config);
-  const http = new UndiciHttp({ clock, proxies });
-  try {
-    return await checkAlpaca(config, {
-      ...{ clock, random, http, log: commandLogger(io, config) },
-      openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
-    });
-  } finally {
-    await http.close();
-  }
-}
-
-async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {
-  const proxies = new Proxies(config);
-  const http = new UndiciHttp({ clock: io.clock, proxies });
+/** With the screen of sign-in, the linked logins, and the streams by the first token that there is. */
+async function checkPlatformWhole(config: Config, deps: CheckDeps): Promise<readonly Finding[]> {
   const { platformAuthUrl: authUrl } = config;
-  const deps = { http, clock: io.clock, random: io.random, log: commandLogger(io, config) };
-  try {
-    const [client, screen, logins] = await Promise.all([
-      checkPlatform(config, deps),
-      authUrl === undefined ? [] : checkSignInScreen(authUrl, http).then((finding) => [finding]),
-      checkLogins(config, deps),
-    ]);
-    const findings = [...client.findings, ...logins.findings, ...screen];
-    const accessToken = client.accessToken ?? logins.accessToken;
-    if (accessToken === undefined) return findings;
-    const streams = await checkStreams(config, accessToken, {
-      openSocket: wsSocketFactory(io.clock, wsSocketDefaults, proxies),
-      clock: io.clock,
-    });
-    return [...findings, ...streams];
-  } finally {
-    await http.close();
-  }
+  const [client, screen, logins] = await Promise.all([
+    checkPlatform(config, deps),
+    authUrl === undefined ? [] : checkSignInScreen(authUrl, deps.http).then((finding) => [finding]),
+    checkLogins(config, deps),
+  ]);
+  const accessToken = client.accessToken ?? logins.accessToken;
+  const streams = accessToken === undefined ? [] : await checkStreams(config, accessToken, deps);
+  return [...client.findings, ...logins.findings, ...screen, ...streams];
 }

@@ -5,7 +5,7 @@ import { fleetText } from './fleet/fleet-text.ts';
 import { shaped } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
-import { type RestClient, understood } from './rest/rest-client.ts';
+import type { RestClient } from './rest/rest-client.ts';
 import { type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
 import { runVerb, type Verb, verbCommand } from './rest/verb.ts';
 import { watch } from './watch.ts';
@@ -100,22 +100,20 @@ export const fleetVerbs = [fleetShow, ...changes];
 /** Shows who holds which shards; the commands below it move them. */
 export function fleetCommand(io: CliIo): Command {
   const fleet = verbCommand(io, fleetShow).action(async (flags: FleetFlags) => {
-    if (flags.watch !== true) return runVerb(io, fleetShow, [], flags);
+    if (!flags.watch) return runVerb(io, fleetShow, [], flags);
     const client = restClient(io, flags);
-    const look = async () => shown(await readFleet(client));
+    const look = async () => {
+      const fleet = await readFleet(client);
+      return { text: fleetText(fleet), isWell: fleet.allHeld };
+    };
     if (!(await watch(io, look))) io.exit(exitCodes.failed);
   });
   for (const verb of changes) fleet.addCommand(verbCommand(io, verb));
   return fleet;
 }
 
-function shown(fleet: FleetDocument) {
-  return { text: fleetText(fleet), isWell: fleet.allHeld };
-}
-
-async function readFleet(client: RestClient): Promise<FleetDocument> {
-  const { body } = await client.ask({ method: 'GET', path: '/v1/fleet' });
-  return understood('the fleet', fleetAnswer, body);
+function readFleet(client: RestClient): Promise<FleetDocument> {
+  return client.read('/v1/fleet', fleetFields.about, fleetAnswer);
 }
 
 const takesShards = ({ state, drained, unhealthy, weight }: FleetLane) =>

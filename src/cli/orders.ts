@@ -8,8 +8,8 @@ import { historyText, type ListedOrder, orderTable, orderText, type Update } fro
 import { namesOrder } from './io/short-id.ts';
 import { usage } from './io/usage.ts';
 import { addFilterFlags, type ListFlags, type ListVerb, listCommand, readPages } from './rest/list-verb.ts';
-import { type RestClient, understood } from './rest/rest-client.ts';
-import { query, type RestFlags, restExitCodes, segment } from './rest/rest-flags.ts';
+import type { RestClient } from './rest/rest-client.ts';
+import { type RestFlags, restExitCodes, segment } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
@@ -91,18 +91,10 @@ async function findOrder(client: RestClient, id: string, { stream }: ShowFlags):
     : usage(`both streams have an order ${id}`, 'Give --stream account or --stream prediction.');
 }
 
-const pageSize = '500';
 /** Of an order with more changes, these are shown. */
 const mostUpdates = 5_000;
 
 async function readUpdates(client: RestClient, { stream, orderId }: ListedOrder): Promise<readonly Update[]> {
-  const updates: Update[] = [];
-  let after: string | undefined;
-  do {
-    const path = `/v1/orders/${stream}/${segment(orderId)}/updates${query({ limit: pageSize, after })}`;
-    const page = understood('orders', updatePage, (await client.ask({ method: 'GET', path })).body);
-    updates.push(...page.items);
-    after = page.next;
-  } while (after !== undefined && updates.length < mostUpdates);
-  return updates;
+  const path = `/v1/orders/${stream}/${segment(orderId)}/updates`;
+  return (await readPages(client, { about: 'orders', path, page: updatePage, most: mostUpdates, by: 'after' })).items;
 }

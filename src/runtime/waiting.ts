@@ -126,17 +126,18 @@ interface Fetched {
 }
 
 /**
- * A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No
+ * A request (a GET, where `init` says nothing else) with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No
  * redirect is followed.
  */
 export async function fetchWithin(
   io: { readonly fetch: typeof fetch; readonly clock: Clock },
   url: string,
   limitMs: number,
+  init: RequestInit = {},
 ): Promise<Fetched> {
   const abort = new AbortController();
   const work = async (): Promise<Fetched> => {
-    const response = await io.fetch(url, { signal: abort.signal, redirect: 'manual' });
+    const response = await io.fetch(url, { ...init, signal: abort.signal, redirect: 'manual' });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   try {

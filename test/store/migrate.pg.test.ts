@@ -311,7 +311,7 @@ describe('issue: `tidemark doctor` found nothing wrong in a restored database wi
   }
 
   async function lookAt(url: string): Promise<{ part: string; verdict: string; detail: string; fix?: string }[]> {
-    const found = await checkDatabase(configOf(url), silentLog);
+    const found = await checkDatabase(configOf(url), { log: silentLog, clock: systemClock });
     return found.filter(({ part, verdict }) => (part === 'owners' || part === 'grants') && verdict !== 'ok');
   }
 

@@ -25,7 +25,7 @@ describe('issue: In a database with another encoding, orders with some letters w
   async function findings(url: string) {
     const loaded = loadConfig({ DATABASE_URL: url }, () => '');
     if (!loaded.ok) throw new Error('the settings of the test are wrong');
-    return checkDatabase(loaded.config, silentLog, systemClock);
+    return checkDatabase(loaded.config, { log: silentLog, clock: systemClock });
   }
 
   /** What the start of the service says. */
@@ -137,7 +137,9 @@ describe('issue: Doctor was content with a login that may open five sessions, of
   async function connections(url: string, poolSize = 10) {
     const loaded = loadConfig({ DATABASE_URL: url, TIDEMARK_DATABASE_POOL_SIZE: String(poolSize) }, () => '');
     if (!loaded.ok) throw new Error('the settings of the test are wrong');
-    return (await checkDatabase(loaded.config, silentLog)).filter(({ part }) => part === 'connections');
+    return (await checkDatabase(loaded.config, { log: silentLog, clock: systemClock })).filter(
+      ({ part }) => part === 'connections',
+    );
   }
 
   it('doctor names the limit that leaves too few sessions, and what a process opens', async () => {
@@ -188,7 +190,7 @@ describe('issue: The service started behind a pooler in transaction mode, where 
   async function findingsAt(url: string) {
     const loaded = loadConfig({ DATABASE_URL: url }, () => '');
     if (!loaded.ok) throw new Error('the settings of the test are wrong');
-    return checkDatabase(loaded.config, silentLog, systemClock);
+    return checkDatabase(loaded.config, { log: silentLog, clock: systemClock });
   }
 
   let database: TestDatabase;

@@ -1,18 +1,20 @@
+import { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
-import { commandPage } from '../../contract/rest-answers.ts';
+import { type CommandAnswer, commandAnswer, commandPage } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';
 import { addFilterFlags, type ListFlags, type ListVerb } from '../rest/list-verb.ts';
 import type { RestClient } from '../rest/rest-client.ts';
-import { describeUnresolved, parseCommand, type RestCommand } from './unresolved-text.ts';
+import { describeUnresolved, orderOf, resultText } from './unresolved-text.ts';
 
 interface CommandListFlags extends ListFlags {
   readonly unresolved?: true;
 }
 
 /** A command in the list; an unresolved one has its evidence, and the venue's id for its order. */
-type Listed = RestCommand & { readonly venueOrderId?: string };
+type Listed = CommandAnswer & { readonly venueOrderId?: string };
 
 /** `command ls`: a table. With `--unresolved` a block for each, with the line to resolve it. */
 export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> = {
@@ -43,18 +45,16 @@ function printableTexts(command: Listed): Listed {
   return JSON.parse(JSON.stringify(command), (_name, value) => (typeof value === 'string' ? printable(value) : value));
 }
 
+const atVenue = z.object({ order: z.object({ venueOrderId: z.string().optional() }) });
+
 async function withEvidence(client: RestClient, commandId: string): Promise<Listed> {
-  const command = parseCommand((await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` })).body);
+  const command = await client.read(`/v1/commands/${commandId}`, commandLs.about, commandAnswer);
   const { stream, orderId } = command;
   if (orderId === undefined) return command;
-  const read = client.ask({ method: 'GET', path: `/v1/orders/${stream}/${encodeURIComponent(orderId)}` });
+  const path = `/v1/orders/${stream}/${encodeURIComponent(orderId)}`;
   // A failed read of the order does not hide the command.
-  const order = await read.then(
-    ({ body }) => body['order'] as { readonly venueOrderId?: unknown } | undefined,
-    () => undefined,
-  );
-  const venueOrderId = order?.venueOrderId;
-  return { ...command, ...(typeof venueOrderId === 'string' && { venueOrderId }) };
+  const found = await client.read(path, 'an order', atVenue).catch(() => undefined);
+  return present({ ...command, venueOrderId: found?.order.venueOrderId });
 }
 
 function commandTable(commands: readonly Listed[], nowMs: number): string {
@@ -62,11 +62,11 @@ function commandTable(commands: readonly Listed[], nowMs: number): string {
     commands,
     {
       AGE: ({ createdAt }) => ageOf(createdAt, nowMs),
-      RESULT: ({ result, presumedAbsent }) => result + (presumedAbsent ? ', presumed absent' : ''),
+      RESULT: resultText,
       KIND: 'kind',
       ACCOUNT: accountText,
       TERMS: ({ kind, terms }) => termsText(kind, terms),
-      ORDER: ({ orderId, orderStatus }) => (orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`),
+      ORDER: orderOf,
       COMMAND: 'commandId',
     },
     'No commands.',

@@ -7,6 +7,7 @@ import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { fixOfCode } from '../rest/rest-client.ts';
 import type { Sent } from '../rest/verb.ts';
+import { orderOf } from './unresolved-text.ts';
 
 const revision = shapedNumber(/^[1-9]\d{0,14}$/, 'It must be a whole number above 0.');
 
@@ -34,10 +35,11 @@ export const sentFields = {
 } as const;
 
 function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, replayed }: Sent): string {
-  const { commandId, result, orderId, orderStatus, reason, advice } = command;
-  const order =
-    orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
-  const lines = [`${result}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
+  const { commandId, result, reason, advice } = command;
+  const order = orderOf(command);
+  const lines = [
+    `${result}  command ${commandId}${order === undefined ? '' : `  order ${order}`}${replayed ? '  (sent before with this key)' : ''}`,
+  ];
   if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
   // The platform has the same code for an unknown order, and the same fix applies.
   if (result === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);

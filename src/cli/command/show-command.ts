@@ -1,18 +1,16 @@
-import type { z } from 'zod';
-import { commandHistory } from '../../contract/rest-answers.ts';
+import { type CommandHistory, commandHistory } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { shaped } from '../io/flag-text.ts';
 import { ageOf, factsText, formatTable, printable } from '../io/format-text.ts';
 import type { Verb } from '../rest/verb.ts';
+import { orderOf } from './unresolved-text.ts';
 
 export const commandId = shaped(
   idKinds.commandId,
   'It must be the whole id of a command: `tidemark command ls` prints it.',
 );
-
-type History = z.infer<typeof commandHistory>;
 
 /** The known facts about one command by time, and the verdict by the evidence alone. */
 export const commandShow: Verb<typeof commandHistory> = {
@@ -25,8 +23,8 @@ export const commandShow: Verb<typeof commandHistory> = {
   text: (command, _flags, io) => `${commandText(command, io.clock.nowMs())}\n${timelineTable(command.timeline)}`,
 };
 
-function commandText(command: History, nowMs: number): string {
-  const { commandId: id, result, state, kind, orderId, orderStatus, replaces, reason, recomputed } = command;
+function commandText(command: CommandHistory, nowMs: number): string {
+  const { commandId: id, result, state, kind, replaces, reason, recomputed } = command;
   // An order that lands after a person's word has another result, and the time stays the first.
   const overruled = command.evidence.some(({ kind: by }) => by === 'person') && recomputed.because !== 'person';
   return factsText({
@@ -35,7 +33,7 @@ function commandText(command: History, nowMs: number): string {
     reason: reason && `${reason.message} (${reason.code})`,
     what: `${kind}: ${termsText(kind, command.terms)}`,
     account: `${command.accountId}, ${command.stream}`,
-    order: orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`,
+    order: orderOf(command),
     replaces,
     caller: command.callerRef,
     asked: `${command.createdAt}, ${ageOf(command.createdAt, nowMs)} ago, by ${command.principal}`,
@@ -44,14 +42,14 @@ function commandText(command: History, nowMs: number): string {
   });
 }
 
-function verdictLine({ state, rule, agrees, complete }: History['recomputed']): string {
+function verdictLine({ state, rule, agrees, complete }: CommandHistory['recomputed']): string {
   const rests = `${state}, since ${rule}`;
   if (agrees) return `computed again: ${rests}`;
   const unsure = complete ? '' : '; some updates of the order were not at hand, so this proves nothing';
   return `DIFFERS: computed again it is ${rests}${unsure}`;
 }
 
-type Entry = History['timeline'][number];
+type Entry = CommandHistory['timeline'][number];
 
 /** An answer stands there as a step of its attempt and as a fact, and is shown once. */
 function timelineTable(timeline: readonly Entry[]): string {

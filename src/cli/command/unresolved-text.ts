@@ -1,32 +1,30 @@
-import type { z } from 'zod';
-import { commandAnswer } from '../../contract/rest-answers.ts';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { ageOf } from '../io/format-text.ts';
-import { understood } from '../rest/rest-client.ts';
 
-/** A command as REST shows it. */
-export type RestCommand = z.infer<typeof commandAnswer>;
+/** With its result, and the doubt about it. */
+export function resultText({ result, presumedAbsent }: Pick<CommandAnswer, 'result' | 'presumedAbsent'>): string {
+  return `${result}${presumedAbsent ? ', presumed absent' : ''}`;
+}
 
-export function parseCommand(body: unknown): RestCommand {
-  return understood('a command', commandAnswer, body);
+/** The order's id, and its status where that is known. */
+export function orderOf({ orderId, orderStatus }: Pick<CommandAnswer, 'orderId' | 'orderStatus'>): string | undefined {
+  return orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`;
 }
 
 /**
  * Everything a person on call needs for one unresolved command: age, terms, ids for the venue,
  * evidence, and the line to resolve it.
  */
-export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
-  const { kind, accountId, stream, commandId, result, presumedAbsent, createdAt, orderId, orderStatus } = command;
-  const { venueOrderId } = command;
-  const status = orderStatus === undefined ? '' : ` (${orderStatus})`;
+export function describeUnresolved(command: CommandAnswer & { readonly venueOrderId?: string }, nowMs: number): string {
+  const { kind, accountId, stream, commandId, createdAt, venueOrderId } = command;
   const atVenue = venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`;
-  const label = presumedAbsent ? ', presumed absent' : '';
   const lines = [
-    `${result}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
+    `${resultText(command)}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
     `  terms     ${termsText(kind, command.terms)}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
-    `  order     ${orderId ?? 'none seen'}${status}${atVenue}`,
+    `  order     ${orderOf(command) ?? 'none seen'}${atVenue}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
     ...evidenceLines(command),
     `  resolve    ${resolveLine(command)}`,
@@ -38,7 +36,7 @@ export function describeUnresolved(command: RestCommand & { readonly venueOrderI
  * The last answer, and how often complete reads missed it: the decision
  * depends on them. `command show` has the rest.
  */
-function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
+function evidenceLines({ evidence = [], reason }: CommandAnswer): string[] {
   const last = new Map<string, { code: string; at: string; count: number }>();
   for (const { kind, code, at } of evidence) {
     if (kind === 'note') continue;
@@ -57,7 +55,7 @@ function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
  * The person chooses the result: the platform's support, the
  * venue, or the platform's own screen knows it.
  */
-function resolveLine({ commandId, kind }: RestCommand): string {
+function resolveLine({ commandId, kind }: CommandAnswer): string {
   const never = kind === 'place' ? 'rejected' : 'rejected|moot';
   return `tidemark command resolve ${commandId} --result applied|${never} --reason "…"`;
 }

@@ -1,23 +1,18 @@
 import type { Config } from '../../config/config.ts';
 import { type AlpacaEnvironment, alpacaAddresses } from '../../config/venue-options.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import { Connection } from '../../service/sources/connection.ts';
-import type { ConnectionEnd, SocketFactory } from '../../service/sources/socket.ts';
+import type { ConnectionEnd } from '../../service/sources/socket.ts';
 import { streamTimingDefaults } from '../../service/sources/stream-timings.ts';
 import { alpacaVenue } from '../../venue/alpaca/alpaca-venue.ts';
 import { keyPairSource, pairRefused } from '../../venue/alpaca/key-source.ts';
-import type { Http } from '../../venue/http.ts';
 import { KeySource, keyName } from '../../venue/key-source.ts';
 import type { PlatformAccount } from '../../venue/order-reads.ts';
 import { RequestBudget } from '../../venue/request-budget.ts';
 import { askForAccount, fixOf } from '../link/link-alpaca.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { type CheckDeps, type Finding, fail, ok, warn } from './finding.ts';
 import { lookAtLogins } from './stored-logins.ts';
 
-interface AlpacaCheckDeps extends Ambient {
-  readonly http: Http;
-  readonly openSocket: SocketFactory;
-}
+type AlpacaCheckDeps = Omit<CheckDeps, 'fetch'>;
 
 interface CheckedKey {
   readonly findings: readonly Finding[];

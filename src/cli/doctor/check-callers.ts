@@ -1,16 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { unencryptedAddresses } from '../../config/unencrypted.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { fetchWithin } from '../../runtime/waiting.ts';
 import type { Http } from '../../venue/http.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { type CheckDeps, type Finding, fail, ok, warn } from './finding.ts';
 
-interface CallerCheckDeps {
-  readonly fetch: typeof fetch;
-  readonly clock: Clock;
-}
+type CallerCheckDeps = Pick<CheckDeps, 'fetch' | 'clock'>;
 
 /**
  * Checks who may call REST, and with which rights: the settings for sign-in and commands.

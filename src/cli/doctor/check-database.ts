@@ -1,13 +1,12 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
-import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { foreignSchemaFix, readSchemaVersion } from '../../store/migrations.ts';
 import { ownershipFaults } from '../../store/ownership.ts';
-import { type GrantedRole, missingGrants, type RoleGrant } from '../../store/role-grants.ts';
+import { type GrantedRole, missingGrants } from '../../store/role-grants.ts';
 import { databaseTimeMs } from '../../store/session/database-clock.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/session/primary-session.ts';
@@ -19,7 +18,7 @@ import { checkConnections } from './check-connections.ts';
 import { clockFinding } from './check-platform.ts';
 import { checkReach } from './check-reach.ts';
 import { checkVacuum } from './check-vacuum.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { type CheckDeps, type Finding, fail, ok, warn } from './finding.ts';
 
 /**
  * On older ones every role may create tables in schema `public`, so the roles of the migrations
@@ -28,10 +27,13 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const oldestMajor = 15;
 
 /**
- * Checks reach, clock (if ours is given), version, rights, sessions, durability and schema of the
+ * Checks reach, clock, version, rights, sessions, durability and schema of the
  * database, over one or two connections with the service's own deadlines.
  */
-export async function checkDatabase(config: Config, log: Logger, clock?: Clock): Promise<Finding[]> {
+export async function checkDatabase(
+  config: Config,
+  { log, clock }: Pick<CheckDeps, 'log' | 'clock'>,
+): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
   const pool = createPool(
@@ -40,11 +42,10 @@ export async function checkDatabase(config: Config, log: Logger, clock?: Clock):
   );
   try {
     const facts = await readFacts(pool);
-    const ofClock = clock === undefined ? [] : [await checkClock(pool, clock)];
     const found = [
       reach(facts),
       ...(await checkSessions(pool)),
-      ...ofClock,
+      await checkClock(pool, clock),
       ...(await checkTransport(pool)),
       rights(facts),
       durability(facts),
@@ -105,34 +106,23 @@ interface Facts {
   readonly isSuper: boolean;
   readonly isApp: boolean;
   readonly isOwner: boolean;
-  readonly noWrites: NoWrites | undefined;
+  readonly noWrites: NoWrites | null;
   readonly risky: readonly string[];
   readonly untended: readonly string[];
 }
 
 async function readFacts(pool: Pool): Promise<Facts> {
-  const { rows } = await pool.query(`
+  const { rows } = await pool.query<Facts>(`
     select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
-      current_user as login, (select rolsuper from pg_roles where rolname = current_user) as is_super,
-      coalesce((select pg_has_role(current_user, oid, 'usage') from pg_roles where rolname = 'tidemark_app'), false) as is_app,
-      (select pg_has_role(current_user, datdba, 'usage') from pg_database where datname = current_database()) as is_owner,
-      (${askNoWrites}) as no_writes,
+      current_user as user, (select rolsuper from pg_roles where rolname = current_user) as "isSuper",
+      coalesce((select pg_has_role(current_user, oid, 'usage') from pg_roles where rolname = 'tidemark_app'), false) as "isApp",
+      (select pg_has_role(current_user, datdba, 'usage') from pg_database where datname = current_database()) as "isOwner",
+      (${askNoWrites}) as "noWrites",
       array(select name || ' = ' || setting from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name) as risky,
       array(select name || ' = ' || setting from pg_settings
         where name in ('autovacuum', 'track_counts') and setting = 'off' order by name) as untended`);
-  const row = rows[0];
-  return {
-    version: String(row.version),
-    major: Number(row.major),
-    user: String(row.login),
-    isSuper: row.is_super === true,
-    isApp: row.is_app === true,
-    isOwner: row.is_owner === true,
-    noWrites: row.no_writes ?? undefined,
-    risky: row.risky,
-    untended: row.untended,
-  };
+  return rows[0] as Facts;
 }
 
 const noWritesFixes: Readonly<Record<NoWrites, string>> = {
@@ -144,7 +134,7 @@ const noWritesFixes: Readonly<Record<NoWrites, string>> = {
 function reach({ version, major, noWrites }: Facts): Finding {
   if (major < oldestMajor)
     return fail('database', `Postgres ${version} is too old`, `Use Postgres ${oldestMajor} or newer.`);
-  if (noWrites !== undefined)
+  if (noWrites !== null)
     return fail('database', `Postgres ${version} answers, but ${noWritesWords[noWrites]}`, noWritesFixes[noWrites]);
   return ok('database', `Postgres ${version} answers`);
 }
@@ -254,21 +244,17 @@ const granted: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
 async function checkGrants(pool: Pool): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const role of granted)
-    for (const [on, privileges] of byObject(await missingGrants(pool, role)))
+    for (const [on, grants] of Map.groupBy(await missingGrants(pool, role), (grant) => grant.on)) {
+      const privileges = grants.map(({ privilege }) => privilege).join(', ');
       found.push(
         fail(
           'grants',
-          `${role} may not ${privileges.join(', ')} on ${on.replace(/^[A-Z]+ /, (kind) => kind.toLowerCase())}`,
-          `As the owner: GRANT ${privileges.join(', ')} ON ${on} TO ${role};`,
+          `${role} may not ${privileges} on ${on.replace(/^[A-Z]+ /, (kind) => kind.toLowerCase())}`,
+          `As the owner: GRANT ${privileges} ON ${on} TO ${role};`,
         ),
       );
+    }
   return found.length > 0 ? found : [ok('grants', 'tidemark_app and tidemark_reader have every right that they need')];
-}
-
-function byObject(grants: readonly RoleGrant[]): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { on, privilege } of grants) found.set(on, [...(found.get(on) ?? []), privilege]);
-  return found;
 }
 
 /**
@@ -276,23 +262,21 @@ function byObject(grants: readonly RoleGrant[]): Map<string, string[]> {
  * order have no finding.
  */
 async function checkLanes(pool: Pool): Promise<Finding[]> {
-  const { rows } = await pool.query<{ lane: number; rows: boolean }>(
-    `select l.lane, exists (
+  const { rows } = await pool.query<{ lane: number }>(
+    `select l.lane from public.lanes l
+     where (l.holder is null or l.renewed_at < clock_timestamp() - interval '1 minute') and exists (
        select from public.order_updates u where u.lane = l.lane and u.seq > (
          select min(coalesce(r.seq, 0)) from (values ('log'), ('state')) as c(cursor)
          left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor)
-     ) as rows
-     from public.lanes l where l.holder is null or l.renewed_at < clock_timestamp() - interval '1 minute' order by l.lane`,
+     ) order by l.lane`,
   );
-  return rows
-    .filter((lane) => lane.rows)
-    .map(({ lane }) =>
-      warn(
-        `lane ${lane}`,
-        'no process holds it, and it has updates that are not on Kafka',
-        'A running service publishes them within seconds, unless Kafka is away: see its log. If none runs, start one.',
-      ),
-    );
+  return rows.map(({ lane }) =>
+    warn(
+      `lane ${lane}`,
+      'no process holds it, and it has updates that are not on Kafka',
+      'A running service publishes them within seconds, unless Kafka is away: see its log. If none runs, start one.',
+    ),
+  );
 }
 
 /**

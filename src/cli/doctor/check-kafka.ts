@@ -89,11 +89,11 @@ async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<Broke
     [...advertised.keys()].filter((address) => !known.has(address)),
   );
   for (const asked of others) known.set(asked.address, asked);
-  const unreached = [...advertised.values()].filter(({ address }) => known.get(address)?.ok !== true);
-  const faults = unreached.map((broker) =>
-    advertisedFinding(first.address, broker, reasonOf(known.get(broker.address))),
-  );
-  const cluster = clusterFinding(advertised.size, advertised.size - unreached.length);
+  const faults = [...advertised.values()].flatMap((broker) => {
+    const asked = known.get(broker.address);
+    return asked?.ok === false ? [advertisedFinding(first.address, broker, asked.reason)] : [];
+  });
+  const cluster = clusterFinding(advertised.size, advertised.size - faults.length);
   return { findings: [...silent, ...faults, cluster], answering: first.address };
 }
 
@@ -127,10 +127,6 @@ async function readBrokers(admin: Admin): Promise<AdvertisedBroker[]> {
     nodeId,
     address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
   }));
-}
-
-function reasonOf(asked: Asked | undefined): string {
-  return asked?.ok === false ? asked.reason : 'it was not asked';
 }
 
 /** One of several may be down: the service then starts from another. */

@@ -1,21 +1,13 @@
 import type { Config } from '../../config/config.ts';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
-import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
+import { type CheckDeps, type Finding, fail, fixOfStatus, getSignedIn, ok, warn } from './finding.ts';
 import { lookAtLogins, type StoredLogin } from './stored-logins.ts';
 
-interface LoginCheckDeps {
-  readonly http: SignedIn['http'];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
+type LoginCheckDeps = Omit<CheckDeps, 'fetch' | 'openSocket'>;
 
 interface LoginFindings {
   readonly findings: readonly Finding[];
@@ -33,13 +25,19 @@ const linkAgain = (name: string) => `tidemark link --name ${name}`;
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
   const { platformUrl, platformCredentials } = config;
   if (platformUrl === undefined || platformCredentials === 'client') return { findings: [] };
-  const { findings, looked } = await lookAtLogins(config, deps, { prefixes: [loginPrefix], linkAgain }, (login) =>
-    checkLogin(login, { ...deps, platformUrl }),
+  const ofPlatform = { prefixes: [loginPrefix], linkAgain };
+  const { findings, looked } = await lookAtLogins(config, deps, ofPlatform, async (login) =>
+    'finding' in login
+      ? login
+      : { finding: await checkLogin(login, { ...deps, platformUrl }), accessToken: login.token.accessToken },
   );
   if (looked === undefined) return { findings };
   const none = platformCredentials === 'linked' && looked.length === 0 ? [noLogin] : [];
-  const signedIn = looked.find(({ accessToken }) => accessToken !== undefined);
-  return { findings: [...findings, ...none, ...looked.map(({ finding }) => finding)], ...pick(signedIn?.accessToken) };
+  const signedIn = looked.find(({ finding }) => finding.verdict === 'ok');
+  return {
+    findings: [...findings, ...none, ...looked.map(({ finding }) => finding)],
+    ...(signedIn && 'accessToken' in signedIn && { accessToken: signedIn.accessToken }),
+  };
 }
 
 const noLogin = fail(
@@ -48,67 +46,45 @@ const noLogin = fail(
   'Run `tidemark link`, or set PLATFORM_CREDENTIALS to client or both.',
 );
 
-interface Looked {
-  readonly finding: Finding;
-  readonly accessToken?: Secret;
-}
-
 async function checkLogin(
-  login: StoredLogin,
+  { name, token }: Exclude<StoredLogin, { finding: Finding }>,
   deps: LoginCheckDeps & { readonly platformUrl: string },
-): Promise<Looked> {
-  if ('finding' in login) return login;
-  const { name, token } = login;
+): Promise<Finding> {
   const part = `login ${name}`;
   const again = `Sign in again: \`${linkAgain(name)}\`.`;
   const { accessToken, expiresAtMs } = token;
   const minutes = Math.round((expiresAtMs - deps.clock.nowMs()) / 60_000);
-  if (minutes < 0) {
-    const detail = `its token ended ${-minutes} min ago, and no service has renewed it`;
-    return {
-      finding: warn(
-        part,
-        detail,
-        `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`,
-      ),
-    };
-  }
+  if (minutes < 0)
+    return warn(
+      part,
+      `its token ended ${-minutes} min ago, and no service has renewed it`,
+      `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`,
+    );
   const url = `${deps.platformUrl}${accountsPath}`;
   const result = await getSignedIn({ ...deps, accessToken }, 'list_accounts', url, { maxBytes: accountsMaxBytes });
   if (result.kind === 'failed')
-    return {
-      finding: fail(
-        part,
-        `${url} does not answer: ${result.message}`,
-        'Check PLATFORM_URL, and that this machine may reach it.',
-      ),
-    };
+    return fail(
+      part,
+      `${url} does not answer: ${result.message}`,
+      'Check PLATFORM_URL, and that this machine may reach it.',
+    );
   if (result.status === 401 && token.refreshToken !== undefined) {
     const detail = 'the platform refuses its access token (401), and the service renews it when it meets this';
-    const fix = `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`;
-    return { finding: warn(part, detail, fix) };
+    return warn(part, detail, `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`);
   }
-  if (result.status === 401) return { finding: fail(part, 'the platform refuses its token (401)', again) };
+  if (result.status === 401) return fail(part, 'the platform refuses its token (401)', again);
   if (result.status !== 200) {
     const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
     const then = result.status === 403 ? ` Then: ${again}` : '';
-    return { finding: fail(part, `its list of accounts (${url}) is answered with ${result.status}`, `${fix}${then}`) };
+    return fail(part, `its list of accounts (${url}) is answered with ${result.status}`, `${fix}${then}`);
   }
   const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
-  if (!listed.success) {
-    const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
-    return {
-      finding: fail(
-        part,
-        `its list of accounts (${url}) is answered with 200, and has another shape than specified`,
-        fix,
-      ),
-    };
-  }
+  if (!listed.success)
+    return fail(
+      part,
+      `its list of accounts (${url}) is answered with 200, and has another shape than specified`,
+      'Check that PLATFORM_URL is the base of the platform, without a path of its own.',
+    );
   const seen = plural(listed.data.accounts.length, 'account');
-  return { finding: ok(part, `is signed in for ${minutes} min more, and sees ${seen}`), accessToken };
-}
-
-function pick(accessToken: Secret | undefined): { accessToken?: Secret } {
-  return accessToken === undefined ? {} : { accessToken };
+  return ok(part, `is signed in for ${minutes} min more, and sees ${seen}`);
 }

@@ -1,13 +1,9 @@
 import type { Config } from '../../config/config.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import type { SocketEnd, SocketFactory } from '../../service/sources/socket.ts';
-import { type Finding, fail, ok } from './finding.ts';
+import type { SocketEnd } from '../../service/sources/socket.ts';
+import { type CheckDeps, type Finding, fail, ok } from './finding.ts';
 
-interface StreamCheckDeps {
-  readonly openSocket: SocketFactory;
-  readonly clock: Clock;
-}
+type StreamCheckDeps = Pick<CheckDeps, 'openSocket' | 'clock'>;
 
 const handshakeWithinMs = 5000;
 

@@ -1,17 +1,14 @@
 import type { ConfigWith } from '../../config/config.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore, type TokenStore } from '../../runtime/token-store.ts';
 import { clientName, holderName } from '../../service/run/platform-parts.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
-import type { Http } from '../../venue/http.ts';
 import { acquireToken, claimMs } from '../../venue/platform/acquire-token.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
+import type { CheckDeps } from './finding.ts';
 
-export interface ClientTokenDeps extends Pick<Ambient, 'clock' | 'random' | 'log'> {
-  readonly http: Http;
-}
+export type ClientTokenDeps = Omit<CheckDeps, 'fetch' | 'openSocket'>;
 
 type ClientTokenConfig = ConfigWith<'platformUrl' | 'platformClientId' | 'platformClientSecret'>;
 

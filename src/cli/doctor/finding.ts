@@ -1,5 +1,14 @@
+import type { Ambient } from '../../observability/ambient.ts';
 import { Secret } from '../../runtime/secret.ts';
+import type { SocketFactory } from '../../service/sources/socket.ts';
 import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
+
+/** The parts of the checks. */
+export interface CheckDeps extends Ambient {
+  readonly http: Http;
+  readonly fetch: typeof fetch;
+  readonly openSocket: SocketFactory;
+}
 
 /** The result of one check. */
 export interface Finding {

@@ -4,6 +4,7 @@ import { createMetrics } from '../../observability/metrics.ts';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { CredentialList, TokenStore } from '../../runtime/token-store.ts';
+import { abortAfter } from '../../runtime/waiting.ts';
 import { concernsWholeAccount } from '../../service/sources/account-access.ts';
 import { alpacaReads } from '../../venue/alpaca/alpaca-reads.ts';
 import { type KeyPair, keyOfPair, keyPairSource } from '../../venue/alpaca/key-source.ts';
@@ -13,7 +14,7 @@ import { storeLogin } from '../../venue/platform/token-source.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import type { ReadDeps } from '../../venue/read-venue.ts';
 import type { TokenSource } from '../../venue/tokens.ts';
-import type { CliIo } from '../io/io.ts';
+import { abortOnSignal, type CliIo } from '../io/io.ts';
 import { usage } from '../io/usage.ts';
 import { readSecrets } from './read-secrets.ts';
 
@@ -21,13 +22,9 @@ const shapes = { keyId: /^[A-Za-z0-9_-]{1,100}$/, secretKey: /^[!-~]{1,200}$/ };
 
 /** Both parts, from a person or from a pipe. A flag would show them to everyone who runs `ps`. */
 export async function readKeyPair(io: CliIo, timeoutMs: number): Promise<KeyPair> {
-  const stop = new AbortController();
-  const unsubscribe = io.onSignal(() => stop.abort());
-  const timer = io.clock.after(timeoutMs, () => stop.abort());
-  const [keyId, secretKey] = await readSecrets(io, ['Key id: ', 'Secret key: '], stop.signal).finally(() => {
-    timer.cancel();
-    unsubscribe();
-  });
+  using interrupted = abortOnSignal(io);
+  using late = abortAfter(io.clock, timeoutMs, 'the key pair', interrupted.signal);
+  const [keyId, secretKey] = await readSecrets(io, ['Key id: ', 'Secret key: '], late.signal);
   if (keyId === undefined || secretKey === undefined)
     throw new ProgramError('no key pair was given', {
       code: 'NO_KEY',

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { platform } from 'node:os';
 import { createMetrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialList, Token, TokenStore } from '../../runtime/token-store.ts';
+import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { Http } from '../../venue/http.ts';
 import { beginAuthorization, readCallback } from '../../venue/platform/authorization.ts';
 import { type Credential, exchangeToken } from '../../venue/platform/exchange-token.ts';
@@ -41,35 +44,31 @@ interface LinkOptions {
  */
 export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: AbortSignal): Promise<Token> {
   const { platformUrl, authUrl, credential } = options;
-  const listener = await CallbackListener.open({ port: options.redirectPort });
+  await using listener = await listenForCallback(options.redirectPort);
+  const { redirectUri } = listener;
+  const authorization = await beginAuthorization({ platformUrl, authUrl, ...credential, redirectUri });
+  deps.onAddress(authorization.url);
+  using late = abortAfter(deps.clock, options.timeoutMs, 'the sign-in', signal);
+  const callback = await unlessAborted(listener.first, late.signal).catch(() => undefined);
+  if (callback === undefined) throw new ProgramError('no user signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
   try {
-    const { redirectUri } = listener;
-    const authorization = await beginAuthorization({ platformUrl, authUrl, ...credential, redirectUri });
-    deps.onAddress(authorization.url);
-    const callback = await listener.wait(deps.clock, options.timeoutMs, signal);
-    if (callback === undefined)
-      throw new ProgramError('no user signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
-    try {
-      const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
-      if (!read.ok) throw refusal(read.error);
-      const { grant } = read;
-      const obtained = await storeLogin(deps, options.storedAs, options.holder, () =>
-        exchangeToken(deps, platformUrl, credential, grant),
-      );
-      if (obtained === 'busy')
-        throw new ProgramError('the login could not be stored: another process is busy with it', {
-          code: 'BUSY',
-          fix: 'Run it again.',
-        });
-      if (!obtained.ok) throw refusal(obtained.error);
-      callback.answer(200, 'You are signed in, and Tidemark follows your accounts from now on.');
-      return obtained.token;
-    } catch (error) {
-      callback.answer(400, 'The sign-in did not succeed. The terminal says why.');
-      throw error;
-    }
-  } finally {
-    await listener.close();
+    const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
+    if (!read.ok) throw refusal(read.error);
+    const { grant } = read;
+    const obtained = await storeLogin(deps, options.storedAs, options.holder, () =>
+      exchangeToken(deps, platformUrl, credential, grant),
+    );
+    if (obtained === 'busy')
+      throw new ProgramError('the login could not be stored: another process is busy with it', {
+        code: 'BUSY',
+        fix: 'Run it again.',
+      });
+    if (!obtained.ok) throw refusal(obtained.error);
+    callback.answer(200, 'You are signed in, and Tidemark follows your accounts from now on.');
+    return obtained.token;
+  } catch (error) {
+    callback.answer(400, 'The sign-in did not succeed. The terminal says why.');
+    throw error;
   }
 }
 
@@ -92,63 +91,33 @@ const callbackPath = '/callback';
 
 /**
  * The browser returns to this address: on loopback only, for one answer (RFC 8252, section 7.3).
+ * Port 0: any free one. Rejects with a `ProgramError` when the port is taken.
  *
- * States: open → answered or closed. Invariant: the first request for the callback's path is handed
- * out, later ones are turned away. The page has no links, so the code in its address goes no
- * further.
+ * Invariant: the first request for the callback's path is handed out, later ones are turned away.
+ * The page has no links, so the code in its address goes no further. Disposing it sends the last
+ * page, and closes.
  */
-class CallbackListener {
-  /** Must be registered with the platform in this form. */
-  readonly redirectUri: string;
-  private readonly server: Server;
-  private readonly first: Promise<Callback>;
-
-  private constructor(server: Server, port: number, first: Promise<Callback>) {
-    this.server = server;
-    this.redirectUri = `http://127.0.0.1:${port}${callbackPath}`;
-    this.first = first;
-  }
-
-  /** Port 0: any free one. Rejects with a `ProgramError` when the port is taken. */
-  static async open(options: { readonly port: number }): Promise<CallbackListener> {
-    const { promise, resolve } = Promise.withResolvers<Callback>();
-    let taken = false;
-    const server = createServer((request, response) => {
-      const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-      if (request.method !== 'GET' || url.pathname !== callbackPath)
-        return send(response, 404, 'There is nothing here.');
-      if (taken) return send(response, 400, 'This sign-in has ended already.');
-      taken = true;
-      resolve({ parameters: url.searchParams, answer: (status, text) => send(response, status, text) });
-    });
-    await new Promise<void>((listening, failed) => {
-      server.once('error', (error) => failed(portError(options.port, error)));
-      server.listen(options.port, '127.0.0.1', listening);
-    });
-    const address = server.address();
-    return new CallbackListener(
-      server,
-      typeof address === 'object' && address !== null ? address.port : options.port,
-      promise,
-    );
-  }
-
-  /** The browser's answer; undefined when none came in time, or `signal` aborted. */
-  async wait(clock: Clock, limitMs: number, signal: AbortSignal): Promise<Callback | undefined> {
-    const stop = new AbortController();
-    const late = clock.sleep(limitMs, signal, stop.signal).then(() => undefined);
-    const callback = await Promise.race([this.first, late]);
-    stop.abort();
-    return callback;
-  }
-
-  /** Sends the last page, and closes. */
-  async close(): Promise<void> {
-    await new Promise<void>((closed) => {
-      this.server.close(() => closed());
-      this.server.closeIdleConnections();
-    });
-  }
+async function listenForCallback(port: number) {
+  const { promise: first, resolve } = Promise.withResolvers<Callback>();
+  let taken = false;
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+    if (request.method !== 'GET' || url.pathname !== callbackPath) return send(response, 404, 'There is nothing here.');
+    if (taken) return send(response, 400, 'This sign-in has ended already.');
+    taken = true;
+    resolve({ parameters: url.searchParams, answer: (status, text) => send(response, status, text) });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((error: Error) => {
+    throw portError(port, error);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    first,
+    /** Must be registered with the platform in this form. */
+    redirectUri: `http://127.0.0.1:${bound}${callbackPath}`,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 function send(response: ServerResponse, status: number, text: string): void {
@@ -207,13 +176,11 @@ export async function listAccountsWith(
     taken: () => {},
     onRenewed: () => () => {},
   };
-  const stop = new AbortController();
-  const timer = deps.clock.after(limitMs, () => stop.abort());
+  using late = abortAfter(deps.clock, limitMs, 'the list of accounts');
   const list = await listAccounts(
     { ...deps, tokens, metrics: createMetrics().platform },
     deps.platformUrl,
-    stop.signal,
+    late.signal,
   );
-  timer.cancel();
   return list.complete ? list.accounts.map(({ accountId }) => accountId) : undefined;
 }

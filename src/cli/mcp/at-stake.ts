@@ -7,7 +7,7 @@ import type { Stream } from '../../domain/order.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
 import { clip } from '../io/format-text.ts';
-import { type RestClient, understood } from '../rest/rest-client.ts';
+import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { readOrderPage } from './read-orders.ts';
 import { readAccounts } from './read-service.ts';
@@ -48,20 +48,16 @@ export async function readAtStake(client: RestClient, caller: CallerDocument, tr
     return { items, more: next !== undefined };
   });
   const exposure = await read('exposure', ['orders:read', 'ops:read'], async () => {
-    const { items } = understood(
-      'exposure',
-      exposureList,
-      await readRest(client, `/v1/exposure${query({ accountId })}`),
-    );
+    const { items } = await readRest(client, `/v1/exposure${query({ accountId })}`, 'exposure', exposureList);
     // Rows in this symbol first: an account may have many others.
     return items.toSorted((a, b) => Number(sameSymbol(b.symbol, symbol)) - Number(sameSymbol(a.symbol, symbol)));
   });
   const limits = await read('limits', ['ops:read'], async () => {
-    const { items } = understood('limits', limitList, await readRest(client, '/v1/limits'));
+    const { items } = await readRest(client, '/v1/limits', 'limits', limitList);
     return items.filter((row) => holds(row.principal, caller.principal) && holds(row.accountId, accountId));
   });
   const halts = await read('halts', ['ops:read'], async () => {
-    const { halts: inForce } = understood('halts', haltList, await readRest(client, '/v1/halts'));
+    const { halts: inForce } = await readRest(client, '/v1/halts', 'halts', haltList);
     return inForce.filter(({ scope }) => scope.kind === 'service' || scope.accountId === accountId);
   });
   return { account, openOrders, exposure, limits, halts, notShown };
@@ -84,9 +80,8 @@ async function readAccount(client: RestClient, { accountId, stream }: Traded) {
 export function atStakeData({ account, openOrders, exposure, limits, halts, notShown }: AtStake) {
   return present({
     account,
-    openOrders:
-      openOrders === undefined ? undefined : { items: openOrders.items.map(shortOrder), more: openOrders.more },
-    exposure: exposure === undefined ? undefined : { items: exposure.slice(0, mostRows), rows: exposure.length },
+    openOrders: openOrders && { items: openOrders.items.map(shortOrder), more: openOrders.more },
+    exposure: exposure && { items: exposure.slice(0, mostRows), rows: exposure.length },
     limits: limits
       ?.slice(0, mostRows)
       .map(({ principal, accountId, bounds }) => present({ principal, accountId, bounds })),

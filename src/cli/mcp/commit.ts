@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { commandAnswer } from '../../contract/rest-answers.ts';
+import { type CommandAnswer, commandAnswer } from '../../contract/rest-answers.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
-import type { RestCommand } from '../command/unresolved-text.ts';
 import { isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
 import { readCommandHistory } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';
@@ -77,7 +76,7 @@ async function sentReceipt(
   { clock }: Session,
   client: RestClient,
   preview: Preview,
-  command: RestCommand,
+  command: CommandAnswer,
 ): Promise<ToolAnswer> {
   preview.command = await readCommandHistory(client, command.commandId).catch(() => command);
   return commandReceipt(preview.command, clock.nowMs(), preview.id);

@@ -1,6 +1,6 @@
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { RestCommand } from '../command/unresolved-text.ts';
 import type { RestRequest } from '../rest/rest-client.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
@@ -21,7 +21,7 @@ export interface Preview {
    */
   mayHaveArrived: boolean;
   /** As the service last showed it. Once it is known, nothing is sent for this preview any more. */
-  command?: RestCommand;
+  command?: CommandAnswer;
   /** The commit under way. Calls that come meanwhile share it. */
   flight?: Promise<ToolAnswer>;
 }

@@ -79,15 +79,8 @@ async function previewOf(session: Session, place: Place, path: string, body: unk
   const request = { method: 'POST', path, body } as const;
   await callerThatTrades(client);
   const worth = await judgedBy(client, request);
-  return preview(session, client, {
-    kind,
-    stream,
-    accountId,
-    symbol: terms.symbol,
-    terms: { ...terms },
-    request,
-    worth,
-  });
+  const { symbol } = terms;
+  return preview(session, client, { kind, stream, accountId, symbol, terms: { ...terms }, request, worth });
 }
 
 /** The service judges a request as it would at its commit. */
@@ -113,15 +106,8 @@ export const previewCancel = tool({
     const order = await ownOrder(client, stream, id, accountId);
     const path = cancelPath({ stream, orderId: id, accountId });
     const { symbol } = order.order.instrument;
-    return preview(session, client, {
-      kind: 'cancel',
-      stream,
-      accountId,
-      symbol,
-      terms: {},
-      request: { method: 'DELETE', path },
-      order,
-    });
+    const request = { method: 'DELETE', path } as const;
+    return preview(session, client, { kind: 'cancel', stream, accountId, symbol, terms: {}, request, order });
   },
 });
 
@@ -144,8 +130,8 @@ export async function ownOrder(
 }
 
 /** Who asks, by the token as it is now. */
-export async function readCaller(client: RestClient): Promise<CallerDocument> {
-  return understood('the caller', callerAnswer, await readRest(client, '/v1/me'));
+export function readCaller(client: RestClient): Promise<CallerDocument> {
+  return readRest(client, '/v1/me', 'the caller', callerAnswer);
 }
 
 export async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
@@ -190,7 +176,7 @@ export async function preview(session: Session, client: RestClient, draft: Draft
       value,
       quotes,
       refusals,
-      order: order === undefined ? undefined : shortOrder(order),
+      order: order && shortOrder(order),
       changes,
       ...atStakeData(atStake),
     }),

@@ -6,7 +6,7 @@ import { commandPage } from '../../contract/rest-answers.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
-import { noneOf, readOnly, readPage, tool } from './tool.ts';
+import { noneOf, pageAnswer, readOnly, readPage, tool } from './tool.ts';
 
 export const listCommands = tool({
   name: 'list_commands',
@@ -23,12 +23,8 @@ export const listCommands = tool({
   run: async (session, { limit, cursor: from, ...given }) => {
     const list = { about: 'commands', path: '/v1/commands', shape: commandPage };
     const asked = { ...queryFrom(commandFilters, 'tool', given), limit: String(limit), cursor: from };
-    const { items, next } = await readPage(session.client(), list, asked);
-    const lines = items.length === 0 ? [noneOf('command', next)] : items.map(commandLine);
-    return {
-      lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
-      data: present({ commands: items.map(shortCommand), next }),
-    };
+    const page = await readPage(session.client(), list, asked);
+    return pageAnswer('commands', page, { none: noneOf('command', page), line: commandLine, short: shortCommand });
   },
 });
 

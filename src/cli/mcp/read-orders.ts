@@ -5,11 +5,11 @@ import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
 import { clip } from '../io/format-text.ts';
 import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
-import { type RestClient, understood } from '../rest/rest-client.ts';
+import type { RestClient } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
 import { cursor, pageLimit, streamOfOrder } from './page-fields.ts';
 import { orderLine, shortOrder } from './short-order.ts';
-import { noneOf, readOnly, readPage, readRest, tool } from './tool.ts';
+import { noneOf, pageAnswer, readOnly, readPage, readRest, tool } from './tool.ts';
 
 export const listOrders = tool({
   name: 'list_orders',
@@ -25,12 +25,8 @@ export const listOrders = tool({
   }),
   run: async (session, { limit, cursor: from, ...given }) => {
     const path = { ...queryFrom(orderFilters, 'tool', given), sort: '-updatedAt', limit: String(limit), cursor: from };
-    const { items, next } = await readOrderPage(session.client(), path);
-    const lines = items.length === 0 ? [noneOf('order', next)] : items.map(orderLine);
-    return {
-      lines: [...lines, ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`])],
-      data: present({ orders: items.map(shortOrder), next }),
-    };
+    const page = await readOrderPage(session.client(), path);
+    return pageAnswer('orders', page, { none: noneOf('order', page), line: orderLine, short: shortOrder });
   },
 });
 
@@ -56,11 +52,9 @@ export const showOrder = tool({
     const found = await readOrder(client, of, id);
     const after = afterRevision === 0 ? undefined : String(afterRevision);
     const path = `/v1/orders/${of}/${segment(id)}/updates${query({ limit: String(limit), after })}`;
-    const { items, next } = understood('orders', updatePage, await readRest(client, path));
+    const { items, next } = await readRest(client, path, 'orders', updatePage);
     const history = items.map((update, at) => ({
-      revision: update.revision,
-      occurredAt: update.occurredAt,
-      cause: update.cause,
+      ...{ revision: update.revision, occurredAt: update.occurredAt, cause: update.cause },
       changes: changeTexts(update, items[at - 1]).map((change) => clip(change, 300)),
     }));
     const { extra, ...order } = found.order;
@@ -81,6 +75,6 @@ export const showOrder = tool({
   },
 });
 
-export async function readOrder(client: RestClient, of: string, id: string): Promise<ListedOrder> {
-  return understood('an order', orderAnswer, await readRest(client, `/v1/orders/${of}/${segment(id)}`));
+export function readOrder(client: RestClient, of: string, id: string): Promise<ListedOrder> {
+  return readRest(client, `/v1/orders/${of}/${segment(id)}`, 'an order', orderAnswer);
 }

@@ -3,10 +3,10 @@ import { accountList } from '../../contract/account-answers.ts';
 import { present } from '../../contract/body-fields.ts';
 import { statusAnswer } from '../../contract/status-answer.ts';
 import { clip } from '../io/format-text.ts';
-import { type RestClient, understood } from '../rest/rest-client.ts';
+import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { cursor, pageLimit } from './page-fields.ts';
-import { readOnly, readRest, tool } from './tool.ts';
+import { pageAnswer, readOnly, readRest, tool } from './tool.ts';
 
 const mostText = 300;
 const mostHalts = 20;
@@ -20,7 +20,7 @@ export const serviceStatus = tool({
   annotations: readOnly,
   input: z.strictObject({}),
   run: async (session) => {
-    const status = understood('its state', statusAnswer, await readRest(session.client(), '/v1/status'));
+    const status = await readRest(session.client(), '/v1/status', 'its state', statusAnswer);
     const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, deadLetters } =
       status;
     const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: clip(doubt.detail, mostText) }));
@@ -49,8 +49,8 @@ export const serviceStatus = tool({
   },
 });
 
-export async function readAccounts(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
-  return understood('accounts', accountList, await readRest(client, `/v1/accounts${query(filter)}`));
+export function readAccounts(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
+  return readRest(client, `/v1/accounts${query(filter)}`, 'accounts', accountList);
 }
 
 export const listAccounts = tool({
@@ -62,31 +62,16 @@ export const listAccounts = tool({
   annotations: readOnly,
   input: z.strictObject({ limit: pageLimit, cursor }),
   run: async (session, { limit, cursor: from }) => {
-    const { items, next } = await readAccounts(session.client(), { limit: String(limit), cursor: from });
-    const lines = items.map(({ accountId, stream, isSim, state, openOrders }) =>
-      [accountId, stream, isSim ? 'simulated' : 'real money', state ?? 'state not known', `${openOrders} open`].join(
-        '  ',
-      ),
-    );
-    return {
-      lines: [
-        ...(lines.length === 0 ? ['No account is followed.'] : lines),
-        ...(next === undefined ? [] : [`There are more: ask again with cursor ${next}`]),
-      ],
-      data: present({
-        accounts: items.map(({ accountId, stream, isSim, openOrders, state, since, lastError }) =>
-          present({
-            accountId,
-            stream,
-            isSim,
-            openOrders,
-            state,
-            since,
-            lastError: lastError === undefined ? undefined : clip(lastError, mostText),
-          }),
-        ),
-        next,
-      }),
-    };
+    const page = await readAccounts(session.client(), { limit: String(limit), cursor: from });
+    return pageAnswer('accounts', page, {
+      none: 'No account is followed.',
+      line: ({ accountId, stream, isSim, state = 'state not known', openOrders }) =>
+        [accountId, stream, isSim ? 'simulated' : 'real money', state, `${openOrders} open`].join('  '),
+      short: ({ accountId, stream, isSim, openOrders, state, since, lastError }) =>
+        present({
+          ...{ accountId, stream, isSim, openOrders, state, since },
+          lastError: lastError && clip(lastError, mostText),
+        }),
+    });
   },
 });

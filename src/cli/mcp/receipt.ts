@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { present } from '../../contract/body-fields.ts';
-import { commandPage } from '../../contract/rest-answers.ts';
+import { type CommandAnswer, type CommandHistory, commandPage } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { RestCommand } from '../command/unresolved-text.ts';
-import { type RestClient, understood } from '../rest/rest-client.ts';
+import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import {
   commandLine,
   evidencePage,
   evidenceShape,
-  type History,
   readCommandHistory,
   shortCommand,
   shortCommandShape,
@@ -46,25 +44,22 @@ const neverAgain =
   'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
 
 /** For a command in the journal. */
-export function commandReceipt(command: RestCommand, nowMs: number, previewId?: string): ToolAnswer {
+export function commandReceipt(command: CommandAnswer, nowMs: number, previewId?: string): ToolAnswer {
   const { result, commandId, presumedAbsent, nextProbe } = command;
-  const underWay =
-    result === 'unknown'
-      ? searching(presumedAbsent)
-      : result === 'accepted'
-        ? deciding
-        : result === 'conflict'
-          ? resolving
-          : undefined;
-  const askAgain =
-    underWay === undefined
-      ? undefined
-      : { tool: 'receipt' as const, id: commandId, afterSeconds: secondsUntil(nextProbe?.at, nowMs) };
+  const notFinal: Readonly<Record<string, string>> = {
+    unknown: searching(presumedAbsent),
+    accepted: deciding,
+    conflict: resolving,
+  };
+  const underWay = notFinal[result];
   const data: Receipt = present({
     result,
     final: underWay === undefined,
     underWay,
-    askAgain,
+    askAgain:
+      underWay === undefined
+        ? undefined
+        : { tool: 'receipt', id: commandId, afterSeconds: secondsUntil(nextProbe?.at, nowMs) },
     previewId,
     idempotencyKey: command.idempotencyKey,
     command: shortCommand(command),
@@ -131,9 +126,9 @@ export async function findByPreview(
   client: RestClient,
   previewId: string,
   principal: string,
-): Promise<History | undefined> {
+): Promise<CommandHistory | undefined> {
   const path = `/v1/commands${query({ idempotencyKey: keyOf(previewId), limit: '10' })}`;
-  const { items } = understood('commands', commandPage, await readRest(client, path));
+  const { items } = await readRest(client, path, 'commands', commandPage);
   // Keys belong to principals: another one may have the same.
   const own = items.find((command) => command.principal === principal);
   return own === undefined ? undefined : readCommandHistory(client, own.commandId);

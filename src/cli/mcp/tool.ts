@@ -1,5 +1,6 @@
 import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
@@ -55,11 +56,16 @@ export const readOnly: ToolAnnotations = {
   openWorldHint: false,
 };
 
-/** A body read over REST. A problem becomes a `ToolError` with its own code and words. */
-export async function readRest(client: RestClient, path: string): Promise<Readonly<Record<string, unknown>>> {
+/** A GET over REST. A problem becomes a `ToolError` with its own code and words. */
+export async function readRest<Shape extends z.ZodType>(
+  client: RestClient,
+  path: string,
+  subject: string,
+  shape: Shape,
+): Promise<z.infer<Shape>> {
   const answer = await client.exchange({ method: 'GET', path });
   if (isProblem(answer)) throw problemOf(answer);
-  return answer.body;
+  return understood(subject, shape, answer.body);
 }
 
 /**
@@ -67,23 +73,41 @@ export async function readRest(client: RestClient, path: string): Promise<Readon
  */
 const mostPages = 5;
 
+interface Page<Row> {
+  readonly items: readonly Row[];
+  readonly next?: string | undefined;
+}
+
 /** The first page of a list that has rows, of so many pages at most. */
-export async function readPage<Page extends { readonly items: readonly unknown[]; readonly next?: string | undefined }>(
+export async function readPage<Listed extends Page<unknown>>(
   client: RestClient,
-  { about, path, shape }: { readonly about: string; readonly path: string; readonly shape: z.ZodType<Page> },
+  { about, path, shape }: { readonly about: string; readonly path: string; readonly shape: z.ZodType<Listed> },
   filter: Readonly<Record<string, string | undefined>>,
-): Promise<Page> {
+): Promise<Listed> {
   let { cursor } = filter;
   for (let pages = 1; ; pages += 1) {
-    const page = understood(about, shape, await readRest(client, `${path}${query({ ...filter, cursor })}`));
+    const page = await readRest(client, `${path}${query({ ...filter, cursor })}`, about, shape);
     if (page.items.length > 0 || page.next === undefined || pages >= mostPages) return page;
     cursor = page.next;
   }
 }
 
-/** `next`: the list was not read to its end. */
-export function noneOf(what: string, next: string | undefined): string {
-  return next === undefined ? `No ${what} matches.` : `No ${what} matches so far.`;
+/** A page under its name: a line and the short form of each row, and where the next page begins. */
+export function pageAnswer<Row>(
+  name: string,
+  { items, next }: Page<Row>,
+  { none, line, short }: { readonly none: string; line(row: Row): string; short(row: Row): object },
+): ToolAnswer {
+  const more = next === undefined ? [] : [`There are more: ask again with cursor ${next}`];
+  return {
+    lines: [...(items.length === 0 ? [none] : items.map(line)), ...more],
+    data: present({ [name]: items.map(short), next }),
+  };
+}
+
+/** The list was not read to its end if it has a next page. */
+export function noneOf(what: string, { next }: Page<unknown>): string {
+  return `No ${what} matches${next === undefined ? '' : ' so far'}.`;
 }
 
 export function problemOf({ body }: RestAnswer): ToolError {

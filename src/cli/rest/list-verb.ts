@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type Filters, nameOn } from '../../contract/list-filters.ts';
 import { type CliIo, printJson } from '../io/io.ts';
-import { type RestClient, understood } from './rest-client.ts';
+import type { RestClient } from './rest-client.ts';
 import { query, type RestFlags, restClient, rowLimit } from './rest-flags.ts';
 import { commandOf, type Verb, type VerbRun } from './verb.ts';
 
@@ -93,22 +93,21 @@ export async function readPages<Page extends z.ZodType<Listed>>(
   list: {
     readonly about: string;
     readonly path: string;
-    readonly filter: Readonly<Record<string, string | undefined>>;
+    readonly filter?: Readonly<Record<string, string | undefined>>;
     readonly page: Page;
     readonly most: number;
+    /** The parameter for the next page; `cursor` where it is left out. */
+    readonly by?: 'after';
   },
 ): Promise<{ readonly items: z.infer<Page>['items'][number][]; readonly more: boolean }> {
   const items: z.infer<Page>['items'][number][] = [];
-  let cursor: string | undefined;
+  let from: string | undefined;
   do {
     const limit = String(Math.min(mostOfAPage, list.most - items.length));
-    const { body } = await client.ask({
-      method: 'GET',
-      path: `${list.path}${query({ ...list.filter, limit, cursor })}`,
-    });
-    const page = understood(list.about, list.page, body);
+    const path = `${list.path}${query({ ...list.filter, limit, [list.by ?? 'cursor']: from })}`;
+    const page = await client.read(path, list.about, list.page);
     items.push(...page.items);
-    cursor = page.next;
-  } while (cursor !== undefined && items.length < list.most);
-  return { items, more: cursor !== undefined };
+    from = page.next;
+  } while (from !== undefined && items.length < list.most);
+  return { items, more: from !== undefined };
 }

@@ -4,7 +4,7 @@ import { problemAnswer } from '../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
+import { fetchWithin } from '../../runtime/waiting.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { usage } from '../io/usage.ts';
@@ -74,42 +74,33 @@ export class RestClient {
     return answer;
   }
 
+  /** The answer to a GET, in its shape. */
+  async read<Shape extends z.ZodType>(path: string, subject: string, shape: Shape): Promise<z.infer<Shape>> {
+    return understood(subject, shape, (await this.ask({ method: 'GET', path })).body);
+  }
+
   /**
    * As `ask`, but a problem is an answer as well. Throws `NO_ANSWER` or `NOT_TIDEMARK`: whether the
    * service took the request is then not known.
    */
   async exchange(request: RestRequest): Promise<RestAnswer> {
-    const abort = new AbortController();
-    const limitMs = answerWithinMs + (request.waitMs ?? 0);
-    const answered = await withDeadline(this.io.clock, limitMs, this.url, this.send(request, abort.signal)).catch(
-      (error: unknown) => {
-        if (error instanceof DeadlineError) abort.abort();
-        throw noAnswer(this.url, error);
+    const { method, path, body: sent, headers, waitMs = 0 } = request;
+    const answered = await fetchWithin(this.io, `${this.url}${path}`, answerWithinMs + waitMs, {
+      method,
+      headers: {
+        accept: 'application/json, application/problem+json',
+        ...(this.token && { authorization: `Bearer ${this.token.reveal()}` }),
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
-    );
+      ...(sent !== undefined && { body: JSON.stringify(sent) }),
+    }).catch((error: unknown) => {
+      throw noAnswer(this.url, error);
+    });
     const body = parsed(answered.text);
     // A proxy's error may be JSON with a code as well, and says nothing of the request.
     if (body === undefined || (isProblem(answered) && !problemAnswer.safeParse(body).success)) throw notOurs(this.url);
     return { status: answered.status, headers: answered.headers, body };
-  }
-
-  private async send(
-    request: RestRequest,
-    signal: AbortSignal,
-  ): Promise<{ status: number; headers: Headers; text: string }> {
-    const response = await this.io.fetch(`${this.url}${request.path}`, {
-      method: request.method,
-      signal,
-      redirect: 'manual',
-      headers: {
-        accept: 'application/json, application/problem+json',
-        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token.reveal()}` }),
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...request.headers,
-      },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-    });
-    return { status: response.status, headers: response.headers, text: await response.text() };
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { outOfReachIds, reachableIds } from '../../support/orders/odd-ids.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { emptyDatabase, freshDatabase, type TestDatabase } from '../../support/servers/database.ts';
@@ -36,7 +37,7 @@ async function urlOfLogin(memberOf?: string): Promise<string> {
 async function all(url: string | undefined, env: Record<string, string> = {}) {
   const loaded = loadConfig({ ...(url !== undefined && { DATABASE_URL: url }), ...env }, () => '');
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
-  return checkDatabase(loaded.config, testLog);
+  return checkDatabase(loaded.config, { log: testLog, clock: systemClock });
 }
 
 async function examine(url: string | undefined, env: Record<string, string> = {}) {
