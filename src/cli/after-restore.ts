@@ -84,17 +84,13 @@ async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promi
 }
 
 function explain(error: unknown): never {
-  const state = sqlstateOf(error);
-  if (state !== '42501' && state !== '42883') throw error;
-  const [message, exitCode, fix] =
-    state === '42501'
-      ? [
-          'this database user may not do that',
-          exitCodes.denied,
-          'Name the owner in DATABASE_URL, as for `tidemark migrate`.',
-        ]
-      : ['the database is not migrated to this build', exitCodes.config, 'Run `tidemark migrate` first.'];
-  throw new ProgramError(message, { code: 'RIGHTS', exitCode, fix, cause: error });
+  if (sqlstateOf(error) !== '42501') throw error;
+  throw new ProgramError('this database user may not do that', {
+    code: 'RIGHTS',
+    exitCode: exitCodes.denied,
+    fix: 'Name the owner in DATABASE_URL, as for `tidemark migrate`.',
+    cause: error,
+  });
 }
 
 function describe({ generation, attempts }: AfterRestore): string {

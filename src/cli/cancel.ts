@@ -2,11 +2,10 @@ import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { cancelAfterAnswer, cancelAllAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
-import { exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, usage } from '../runtime/program-error.ts';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { usage } from './io/usage.ts';
 import type { KeyFlags } from './rest/request-key.ts';
 import { longestHoldMs } from './rest/rest-client.ts';
 import {
@@ -160,14 +159,9 @@ function sweepCode({ open, orders = [], declined = [] }: Swept): number | undefi
   return declined.length > 0 || !orders.every(isDone) ? exitCodes.failed : undefined;
 }
 
-interface SweptRow {
-  readonly accountId: string;
-  readonly stream?: string;
-  readonly orderId?: string | undefined;
-  readonly result?: string | undefined;
-  readonly code?: string | undefined;
-  readonly commandId?: string | undefined;
-}
+type SweptRow = { readonly accountId: string } & {
+  readonly [Name in 'stream' | 'orderId' | 'result' | 'code' | 'commandId']?: string | undefined;
+};
 
 /** Orders, then unresolved places, then accounts not read or not cancelled, with the reason. */
 function sweepTable({ orders = [], places = [], unread = [], declined = [] }: Swept, none: string): string {

@@ -9,10 +9,9 @@ import {
 } from '../contract/dead-letter-bodies.ts';
 import { streams } from '../domain/order.ts';
 import { plural } from '../runtime/plural.ts';
-import { exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, usage } from '../runtime/program-error.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { usage } from './io/usage.ts';
 import { follow } from './rest/follow.ts';
 import type { RestClient } from './rest/rest-client.ts';
 import { type RestFlags, reasonText, refuseFlags, segment } from './rest/rest-flags.ts';

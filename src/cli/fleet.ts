@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander';
 import { type FleetDocument, type FleetLane, fleetAnswer } from '../contract/fleet-answer.ts';
-import { exitCodes } from '../runtime/program-error.ts';
+import { exitCodes, usage } from '../runtime/program-error.ts';
 import { fleetText } from './fleet/fleet-text.ts';
 import { shaped } from './io/flag-text.ts';
 import type { CliIo } from './io/io.ts';
-import { usage } from './io/usage.ts';
 import type { RestClient } from './rest/rest-client.ts';
 import { type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
 import { runVerb, type Verb, verbCommand } from './rest/verb.ts';

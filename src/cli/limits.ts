@@ -2,10 +2,10 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
+import { usage } from '../runtime/program-error.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { usage } from './io/usage.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
 
@@ -34,30 +34,22 @@ interface SetFlags extends RestFlags, Readonly<Partial<Record<LimitName, unknown
   readonly clear?: readonly string[];
 }
 
+type BoundFlag = readonly [value: string, read: (text: string) => unknown, help: string];
+
 /** The flag for each bound. The service checks the values. */
-const boundFlags: Readonly<
-  Record<LimitName, { readonly value: string; readonly read: (text: string) => unknown; readonly help: string }>
-> = {
-  maxQuantity: { value: '<n>', read: String, help: 'shares or contracts of one order' },
-  maxNotional: { value: '<money>', read: String, help: 'money of one order' },
-  collarPercent: { value: '<n>', read: String, help: 'how far from the last quote a price may lie, in percent' },
-  maxQuoteAgeMs: {
-    value: '<ms>',
-    read: wholeNumber,
-    help: 'how old a quote may be; only the row of everyone raises it above 10 s',
-  },
-  allowedSymbols: {
-    value: '<list>',
-    read: words,
-    help: 'symbols that may be traded, separated by commas, and no others',
-  },
-  forbiddenSymbols: { value: '<list>', read: words, help: 'symbols that may not be traded' },
-  instruments: { value: '<list>', read: words, help: 'instruments that may be traded: equity, option, prediction' },
-  maxOpenOrders: { value: '<n>', read: wholeNumber, help: 'open orders of the account' },
-  maxSymbolExposure: { value: '<money>', read: String, help: 'money at work in one symbol of the account' },
-  maxAccountExposure: { value: '<money>', read: String, help: 'money at work in the account' },
-  ordersPerMinute: { value: '<n>', read: wholeNumber, help: 'places and replaces within a minute' },
-  duplicateWindowMs: { value: '<ms>', read: wholeNumber, help: 'how long the same place is refused' },
+const boundFlags: Readonly<Record<LimitName, BoundFlag>> = {
+  maxQuantity: ['<n>', String, 'shares or contracts of one order'],
+  maxNotional: ['<money>', String, 'money of one order'],
+  collarPercent: ['<n>', String, 'how far from the last quote a price may lie, in percent'],
+  maxQuoteAgeMs: ['<ms>', wholeNumber, 'how old a quote may be; only the row of everyone raises it above 10 s'],
+  allowedSymbols: ['<list>', words, 'symbols that may be traded, separated by commas, and no others'],
+  forbiddenSymbols: ['<list>', words, 'symbols that may not be traded'],
+  instruments: ['<list>', words, 'instruments that may be traded: equity, option, prediction'],
+  maxOpenOrders: ['<n>', wholeNumber, 'open orders of the account'],
+  maxSymbolExposure: ['<money>', String, 'money at work in one symbol of the account'],
+  maxAccountExposure: ['<money>', String, 'money at work in the account'],
+  ordersPerMinute: ['<n>', wholeNumber, 'places and replaces within a minute'],
+  duplicateWindowMs: ['<ms>', wholeNumber, 'how long the same place is refused'],
 };
 
 const shownLimits = z.object({ items: z.array(limitList.shape.items.element.omit({ changedAt: true })) });
@@ -112,7 +104,7 @@ function addBoundFlags(command: Command): Command {
     .option('--principal <name>', 'only commands of this principal')
     .option('--account <id>', 'only commands on this account');
   for (const name of limitNames) {
-    const { value, read, help } = boundFlags[name];
+    const [value, read, help] = boundFlags[name];
     command.addOption(new Option(`--${flagOf(name)} ${value}`, help).argParser(read));
   }
   return command.addOption(new Option('--clear <limits>', 'bounds to take away, separated by commas').argParser(words));

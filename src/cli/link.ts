@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { type AlpacaEnvironment, alpacaHosts } from '../config/venue-options.ts';
-import { ProgramError } from '../runtime/program-error.ts';
+import { ProgramError, usage } from '../runtime/program-error.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
@@ -14,7 +14,6 @@ import { shaped, shapedNumber } from './io/flag-text.ts';
 import { printable } from './io/format-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
-import { usage } from './io/usage.ts';
 import { linkKey, readKeyPair } from './link/link-alpaca.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
 import { withDatabase } from './with-database.ts';
@@ -98,14 +97,7 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
     });
   if (flags.venue === 'alpaca') return linkPair(io, flags, database);
   const config = readConfig(io, linkNeeds);
-  return withDatabase(io, config, database, (pool) =>
-    link(
-      io,
-      config,
-      { pool, store: new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }) },
-      flags,
-    ),
-  );
+  return withDatabase(io, config, database, (pool) => link(io, config, pool, flags));
 }
 
 async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Promise<void> {
@@ -150,14 +142,11 @@ async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof wit
   else io.stdout.write(`Linked ${credential}.\n`);
 }
 
-interface LinkStore {
-  readonly pool: Pool;
-  readonly store: PostgresTokenStore;
-}
-
-async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, flags: Flags): Promise<void> {
+async function link(io: CliIo, config: LinkConfig, pool: Pool, flags: Flags): Promise<void> {
   const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
-  const http = new UndiciHttp({ clock: io.clock, proxies: new Proxies(config) });
+  const { clock, random } = io;
+  const store = new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey });
+  const http = new UndiciHttp({ clock, proxies: new Proxies(config) });
   using interrupted = abortOnSignal(io);
   const onAddress: LinkDeps['onAddress'] = (address) => {
     io.stderr.write(`Sign in here:\n\n  ${address}\n\nWaiting for the browser to come back …\n`);
@@ -165,13 +154,13 @@ async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, f
   };
   try {
     const token = await linkLogin(
-      { http, clock: io.clock, store, onAddress },
+      { http, clock, store, onAddress },
       {
         platformUrl,
         authUrl: platformAuthUrl,
         credential: { clientId: platformClientId, ...(platformClientSecret && { clientSecret: platformClientSecret }) },
         storedAs: `${loginPrefix}${nameOf(flags)}`,
-        holder: holderName(io.random),
+        holder: holderName(random),
         redirectPort: flags.redirectPort,
         timeoutMs: flags.timeout * 1000,
       },

@@ -150,40 +150,22 @@ function collect(value: string, before: readonly string[] = []): readonly string
 /** JSON leaves undefined fields out. */
 function accountBody(flags: PlaceFlags): object {
   refuseFlags(flags, ['outcome', 'expireTime'], 'belongs to --prediction');
+  const { account: accountId, side, type, tif, ref: clientId, destination: exDestination, leg, ...others } = flags;
+  const { stream, symbol, qty, price, stopPrice, currency, extendedHours, supersedes } = others;
   return {
-    accountId: flags.account,
-    stream: flags.stream,
-    symbol: flags.symbol,
-    side: flags.side.toUpperCase(),
-    type: flags.type.toUpperCase(),
-    qty: flags.qty,
-    timeInForce: flags.tif.toUpperCase(),
-    clientId: flags.ref,
-    price: flags.price,
-    stopPrice: flags.stopPrice,
-    currency: flags.currency,
-    exDestination: flags.destination,
-    extendedHours: flags.extendedHours,
-    legs: flags.leg?.map(legOf),
-    supersedes: flags.supersedes,
+    ...{ accountId, stream, symbol, side: side.toUpperCase(), type: type.toUpperCase(), qty },
+    ...{ timeInForce: tif.toUpperCase(), clientId, price, stopPrice, currency, exDestination, extendedHours },
+    ...{ legs: leg?.map(legOf), supersedes },
   };
 }
 
 function predictionBody(flags: PlaceFlags): object {
   refuseFlags(flags, ['currency', 'destination', 'extendedHours', 'leg', 'stream'], 'does not belong to --prediction');
+  const { account: accountId, qty: quantity, stopPrice: stopPx, ref: clientOrderRef, ...others } = flags;
+  const { symbol, outcome, side, type, tif, price, expireTime, supersedes } = others;
   return {
-    accountId: flags.account,
-    symbol: flags.symbol,
-    outcome: flags.outcome?.toUpperCase(),
-    side: flags.side.toLowerCase(),
-    orderType: flags.type.toLowerCase(),
-    timeInForce: flags.tif.toLowerCase(),
-    quantity: flags.qty,
-    price: flags.price,
-    stopPx: flags.stopPrice,
-    expireTime: flags.expireTime,
-    clientOrderRef: flags.ref,
-    supersedes: flags.supersedes,
+    ...{ accountId, symbol, outcome: outcome?.toUpperCase(), side: side.toLowerCase(), orderType: type.toLowerCase() },
+    ...{ timeInForce: tif.toLowerCase(), quantity, price, stopPx, expireTime, clientOrderRef, supersedes },
   };
 }
 

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { present } from '../contract/body-fields.ts';
 import { createLogger } from '../observability/logger.ts';
-import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf, usage } from '../runtime/program-error.ts';
 import { type AlpacaDescription, alpacaSettings } from '../sandbox/alpaca/describe-alpaca.ts';
 import { startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
@@ -9,7 +10,6 @@ import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sa
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
-import { usage } from './io/usage.ts';
 
 const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
@@ -107,27 +107,15 @@ async function serve<Description>(
 /** The scenario; the flags override it. */
 function optionsOf(io: CliIo, flags: Flags): SandboxInput {
   const scenario = flags.scenario === undefined ? {} : readScenario(io, flags.scenario);
-  const given = <K extends string, T>(name: K, value: T | undefined) => (value === undefined ? {} : { [name]: value });
+  const { host, accounts, ledger: detail, port: platform, stagingPort: staging, authPort: auth } = flags;
+  // By default as many are known as are open: an open order is known.
+  const { controlPort: control, seed, rate, openOrders, knownOrders = openOrders } = flags;
   return {
     ...scenario,
-    ...given('host', flags.host),
-    ...given('accounts', flags.accounts),
-    ledger: { ...scenario.ledger, ...given('detail', flags.ledger) },
-    ports: {
-      ...scenario.ports,
-      ...given('platform', flags.port),
-      ...given('staging', flags.stagingPort),
-      ...given('auth', flags.authPort),
-      ...given('control', flags.controlPort),
-    },
-    market: {
-      ...scenario.market,
-      ...given('seed', flags.seed),
-      ...given('rate', flags.rate),
-      ...given('openOrders', flags.openOrders),
-      // By default as many as are open: an open order is known.
-      ...given('knownOrders', flags.knownOrders ?? flags.openOrders),
-    },
+    ...present({ host, accounts }),
+    ledger: { ...scenario.ledger, ...present({ detail }) },
+    ports: { ...scenario.ports, ...present({ platform, staging, auth, control }) },
+    market: { ...scenario.market, ...present({ seed, rate, openOrders, knownOrders }) },
   };
 }
 

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { isPlatformId } from '../domain/platform-id.ts';
 import { isReservedName } from '../domain/reserved-name.ts';
-import { ProgramError } from '../runtime/program-error.ts';
+import { ProgramError, usage } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { shapedNumber } from './io/flag-text.ts';
 import { tableText } from './io/format-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, readConfig } from './io/read-config.ts';
-import { usage } from './io/usage.ts';
 import { withDatabase } from './with-database.ts';
 
 const tokenNumber = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be the number of a token.');
@@ -66,7 +65,7 @@ export function tokenCommand(io: CliIo): Command {
     .argument('[number]', 'of the token, as `token ls` shows it; without it, all', tokenNumber)
     .option('--in <time>', 'not now but after this time, as 30m or 12h', duration, 0)
     .action((name: string, number: number | undefined, flags: { in: number }) =>
-      withPrincipals(io, (store) => revoke(io, store, { name, number, inMs: flags.in })),
+      withPrincipals(io, (store) => revoke(io, store, [name, number], flags.in)),
     );
   return command;
 }
@@ -138,13 +137,12 @@ async function list(io: CliIo, store: PostgresPrincipalStore, { json }: ListFlag
   io.stdout.write(table);
 }
 
-interface Ending {
-  readonly name: string;
-  readonly number: number | undefined;
-  readonly inMs: number;
-}
-
-async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, inMs }: Ending): Promise<void> {
+async function revoke(
+  io: CliIo,
+  store: PostgresPrincipalStore,
+  [name, number]: readonly [name: string, number: number | undefined],
+  inMs: number,
+): Promise<void> {
   const ended = await store.end(name, number, inMs);
   if (ended.length === 0)
     throw new ProgramError(

@@ -1,7 +1,5 @@
 import { Command } from 'commander';
-import type { Pool } from 'pg';
 import { createMetrics } from '../observability/metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
@@ -127,7 +125,8 @@ async function repair(deps: VerifyDeps, options: VerifyOptions, { findings }: Ve
     for (const [lane, some] of Map.groupBy(left, (key) => lanes.get(key) ?? 0)) {
       const onProgress = (count: number) =>
         deps.onProgress((written.size + count) / keys.length, written.size + count, 'order');
-      const count = await repairAs(lane, some, { ...deps, onProgress }, options);
+      const publisher = stateWriterOf(lane, deps, options);
+      const count = await rewriteState({ ...deps, onProgress, publisher }, some).finally(() => publisher.close());
       for (const key of some.slice(0, count)) written.set(key, lane);
       if (deps.signal.aborted) return written.size;
     }
@@ -135,14 +134,9 @@ async function repair(deps: VerifyDeps, options: VerifyOptions, { findings }: Ve
   return written.size;
 }
 
-/** As the lane's own writer. It fences the service's writer until the service opens one again. */
-async function repairAs(
-  lane: number,
-  keys: readonly string[],
-  deps: Omit<VerifyDeps, 'onProgress'> & Pick<RepairDeps, 'onProgress'>,
-  { kafka, topics }: VerifyOptions,
-): Promise<number> {
-  const publisher = new TransactionalPublisher(
+/** The lane's own writer. It fences that of the service until the service opens one again. */
+function stateWriterOf(lane: number, deps: VerifyDeps, { kafka, topics }: VerifyOptions): TransactionalPublisher {
+  return new TransactionalPublisher(
     { ...deps, metrics: createMetrics().relay },
     {
       kafka,
@@ -152,11 +146,6 @@ async function repairAs(
       ...transactionalPublisherDefaults,
     },
   );
-  try {
-    return await rewriteState({ ...deps, publisher }, keys);
-  } finally {
-    await publisher.close();
-  }
 }
 
 /** For each hop: the meaning of a loss there, and its fix. */
@@ -209,12 +198,9 @@ function findingLine({ key, detail }: VerifyFinding): string {
   return `  ${key === undefined ? '' : `${clip(printable(key), 200)}  `}${printable(detail)}`;
 }
 
-interface RepairDeps {
-  readonly pool: Pool;
+interface RepairDeps extends Pick<VerifyDeps, 'pool' | 'clock' | 'signal'> {
   /** With the transactional id of the lane's own writer. */
   readonly publisher: StatePublisher;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
   readonly onProgress: (written: number) => void;
 }
 

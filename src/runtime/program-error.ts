@@ -164,3 +164,8 @@ function stackOf(error: Error): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : '';
   return `${error.stack ?? error.message}${cause}`;
 }
+
+/** The error for a line that can't be carried out as written. `fix`: the next step. */
+export function usage(message: string, fix?: string): ProgramError {
+  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage, ...(fix !== undefined && { fix }) });
+}

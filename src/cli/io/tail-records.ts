@@ -1,14 +1,11 @@
-import type { z } from 'zod';
 import { updateRecord } from '../../contract/update-record.ts';
 import type { Stream } from '../../domain/order.ts';
 import { namesInstrument } from '../../domain/symbol.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import { comparePositions, type UpdatePosition } from '../../service/log/update-position.ts';
 import { clip, printable } from './format-text.ts';
-import { instrumentText, sizeText } from './order-text.ts';
-import { namesOrder, shortId } from './short-id.ts';
-
-export type Update = z.infer<typeof updateRecord>;
+import { instrumentText, namesOrder, shortId, sizeText, type Update } from './order-text.ts';
 
 /** Wanted: an update to a named order, matching everything else given. */
 export interface TailFilter {
@@ -55,26 +52,18 @@ const remembered = 100_000;
  * Invariant: remembers the orders updated last, at most `limit`.
  */
 export class FirstOccurrences {
-  private readonly newest = new Map<string, { readonly generation: number; readonly revision: number }>();
+  private readonly newest = new Map<string, UpdatePosition>();
   private readonly limit: number;
 
   constructor(limit = remembered) {
     this.limit = limit;
   }
 
-  isFirst({
-    stream,
-    orderId,
-    generation,
-    revision,
-  }: Pick<Update, 'stream' | 'orderId' | 'generation' | 'revision'>): boolean {
+  isFirst({ stream, orderId, ...update }: Pick<Update, 'stream' | 'orderId'> & UpdatePosition): boolean {
     const key = `${stream}:${orderId}`;
     const known = this.newest.get(key);
-    if (
-      known !== undefined &&
-      (generation < known.generation || (generation === known.generation && revision <= known.revision))
-    )
-      return false;
+    if (known !== undefined && comparePositions(update, known) <= 0) return false;
+    const { generation, revision } = update;
     // Set anew: the map keeps the order of the last updates.
     this.newest.delete(key);
     this.newest.set(key, { generation, revision });

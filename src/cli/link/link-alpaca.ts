@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { type AlpacaEnvironment, alpacaAddresses } from '../../config/venue-options.ts';
 import { createMetrics } from '../../observability/metrics.ts';
-import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
+import { exitCodes, ProgramError, usage } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { CredentialList, TokenStore } from '../../runtime/token-store.ts';
 import { abortAfter } from '../../runtime/waiting.ts';
@@ -15,7 +15,6 @@ import type { PlatformError } from '../../venue/platform-error.ts';
 import type { ReadDeps } from '../../venue/read-venue.ts';
 import type { TokenSource } from '../../venue/tokens.ts';
 import { abortOnSignal, type CliIo } from '../io/io.ts';
-import { usage } from '../io/usage.ts';
 import { readSecrets } from './read-secrets.ts';
 
 const shapes = { keyId: /^[A-Za-z0-9_-]{1,100}$/, secretKey: /^[!-~]{1,200}$/ };

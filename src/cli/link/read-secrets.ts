@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
+import { usage } from '../../runtime/program-error.ts';
 import type { CliIo } from '../io/io.ts';
-import { usage } from '../io/usage.ts';
 
 /** No key is as long. */
 const mostChars = 1_000;

@@ -9,9 +9,8 @@ import type { Scope } from '../../service/rest/auth/principal.ts';
 import { clip } from '../io/format-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { readOrderPage } from './read-orders.ts';
+import { orderLine, readOrderPage, shortOrder } from './read-orders.ts';
 import { readAccounts } from './read-service.ts';
-import { orderLine, shortOrder } from './short-order.ts';
 import { isAllowed, readRest } from './tool.ts';
 
 export interface Traded {
@@ -96,15 +95,13 @@ export function atStakeData({ account, openOrders, exposure, limits, halts, notS
 export function atStakeLines(
   { account, openOrders, exposure = [], limits, halts = [], notShown }: AtStake,
   { symbol }: Traded,
-): string[] {
+): (string | undefined)[] {
   return [
-    ...(account === undefined ? [] : [accountLine(account)]),
+    account && accountLine(account),
     ...halts.map(
       ({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${clip(reason, mostText)}. Only cancels pass.`,
     ),
-    ...(openOrders === undefined
-      ? []
-      : [`Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`]),
+    openOrders && `Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`,
     ...(openOrders?.items ?? []).map((order) => `  ${orderLine(order)}`),
     ...exposure
       .filter((row) => sameSymbol(row.symbol, symbol))

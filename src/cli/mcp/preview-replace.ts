@@ -8,7 +8,6 @@ import type { ReplaceTerms } from '../../domain/command.ts';
 import type { Stream } from '../../domain/order.ts';
 import { traits } from '../../domain/streams.ts';
 import type { ListedOrder } from '../io/order-text.ts';
-import { streamOfOrder } from './page-fields.ts';
 import {
   annotations,
   callerThatTrades,
@@ -20,7 +19,7 @@ import {
   preview,
   scopes,
 } from './previews.ts';
-import { tool } from './tool.ts';
+import { streamOfOrder, tool } from './tool.ts';
 import { ToolError } from './tool-answer.ts';
 
 /**

@@ -18,11 +18,9 @@ import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
-import { streamOfOrder } from './page-fields.ts';
 import { keyOf, previewMs } from './preview-book.ts';
-import { readOrder } from './read-orders.ts';
-import { orderLine, shortOrder } from './short-order.ts';
-import { problemOf, readOnly, readRest, type Session, tool } from './tool.ts';
+import { orderLine, readOrder, shortOrder } from './read-orders.ts';
+import { problemOf, readOnly, readRest, type Session, streamOfOrder, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A checked request, before its preview has an id. */
@@ -157,7 +155,7 @@ export async function preview(session: Session, client: RestClient, draft: Draft
     lines: [
       `Preview ${previewId}: ${summary}`,
       `Request: ${request.method} ${request.path}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`,
-      ...(order === undefined ? [] : [`Order now: ${orderLine(order)}`]),
+      order && `Order now: ${orderLine(order)}`,
       ...(order === undefined || changes === undefined ? [] : changeLines(order, changes)),
       ...(worth === undefined ? [] : worthLines(worth)),
       ...atStakeLines(atStake, draft),
@@ -184,15 +182,15 @@ export async function preview(session: Session, client: RestClient, draft: Draft
 }
 
 /** The new total says little without what is filled of it. */
-function changeLines({ stream, order: { cumQty } }: ListedOrder, changes: NonNullable<Draft['changes']>): string[] {
+function changeLines({ stream, order: { cumQty } }: ListedOrder, changes: NonNullable<Draft['changes']>) {
   return [
     ...changes.map(({ term, from = 'none', to }) => {
       const total = term === 'quantity' ? ` in all, ${cumQty} of them filled` : '';
       return `Change: ${term} ${from} -> ${to}${total}`;
     }),
-    ...(traits[stream].replaces === 'new_order'
-      ? ['The venue ends this order, and makes a new one with an id of its own.']
-      : []),
+    traits[stream].replaces === 'new_order'
+      ? 'The venue ends this order, and makes a new one with an id of its own.'
+      : undefined,
   ];
 }
 

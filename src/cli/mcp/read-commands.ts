@@ -5,8 +5,7 @@ import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
-import { cursor, pageLimit } from './page-fields.ts';
-import { noneOf, pageAnswer, readOnly, readPage, tool } from './tool.ts';
+import { cursor, noneOf, pageAnswer, pageLimit, readOnly, readPage, tool } from './tool.ts';
 
 export const listCommands = tool({
   name: 'list_commands',
@@ -46,13 +45,12 @@ export const showCommand = tool({
     const facts = page.evidence.map(
       ({ number, at, kind, code, detail }) => `${number}  ${at}  ${kind} ${code}  ${JSON.stringify(detail)}`,
     );
-    const probe = nextProbe === undefined ? [] : [`The platform is asked about it next at ${nextProbe.at}.`];
     return {
       lines: [
         commandLine(history),
         ...facts,
         `By the evidence alone: ${recomputed.state}, since ${recomputed.rule}`,
-        ...probe,
+        nextProbe && `The platform is asked about it next at ${nextProbe.at}.`,
       ],
       data: present({ command: shortCommand(history), ...page, recomputed, hints, nextProbe }),
     };

@@ -4,12 +4,10 @@ import { toolShape } from '../../contract/filter-shapes.ts';
 import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
 import { clip } from '../io/format-text.ts';
-import { changeTexts, type ListedOrder, orderText } from '../io/order-text.ts';
+import { changeTexts, instrumentText, type ListedOrder, orderText, sizeText } from '../io/order-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
-import { cursor, pageLimit, streamOfOrder } from './page-fields.ts';
-import { orderLine, shortOrder } from './short-order.ts';
-import { noneOf, pageAnswer, readOnly, readPage, readRest, tool } from './tool.ts';
+import { cursor, noneOf, pageAnswer, pageLimit, readOnly, readPage, readRest, streamOfOrder, tool } from './tool.ts';
 
 export const listOrders = tool({
   name: 'list_orders',
@@ -61,9 +59,12 @@ export const showOrder = tool({
     const lines = history.map(
       ({ revision, occurredAt, cause, changes }) => `r${revision}  ${occurredAt}  ${cause}  ${changes.join(', ')}`,
     );
-    const more = next === undefined ? [] : [`There are more changes: ask again with afterRevision ${next}`];
     return {
-      lines: [...orderText(found, session.clock.nowMs()).split('\n'), ...lines, ...more],
+      lines: [
+        ...orderText(found, session.clock.nowMs()).split('\n'),
+        ...lines,
+        next && `There are more changes: ask again with afterRevision ${next}`,
+      ],
       data: present({
         order: { ...present(order), ...(extra !== undefined && { unknownFields: Object.keys(extra).slice(0, 50) }) },
         revision: found.revision,
@@ -77,4 +78,35 @@ export const showOrder = tool({
 
 export function readOrder(client: RestClient, of: string, id: string): Promise<ListedOrder> {
   return readRest(client, `/v1/orders/${of}/${segment(id)}`, 'an order', orderAnswer);
+}
+
+/** Texts from outside have no bound. */
+const mostText = 300;
+
+/**
+ * The fields a list needs. An order may have 256 KiB, mostly in fields that only the platform
+ * knows.
+ */
+export function shortOrder({ stream, orderId, accountId, revision, order }: ListedOrder) {
+  const { instrument, working, callerRef, rejectText } = order;
+  const { side, orderType, timeInForce, status, quantity, notional, price, stopPrice, cumQty, leavesQty, avgPrice } =
+    order;
+  const { pendingAction, certainty, replaces, replacedBy, origin, commandId, updatedAt } = order;
+  return present({
+    ...{ stream, orderId, accountId, revision },
+    ...{ symbol: instrument.symbol, outcome: instrument.outcome, legs: instrument.legs?.length },
+    ...{ side, orderType, timeInForce, status, quantity, notional, price, stopPrice },
+    ...{ workingQuantity: working.quantity, workingPrice: working.price, cumQty, leavesQty, avgPrice },
+    ...{ pendingAction, certainty, replaces, replacedBy, origin, commandId },
+    callerRef: callerRef === undefined ? undefined : clip(callerRef, mostText),
+    rejectText: rejectText === undefined ? undefined : clip(rejectText, mostText),
+    updatedAt,
+  });
+}
+
+/** "account:o-1  SIM-1001  buy 5 of 10 AAPL limit at 187.5: partially_filled". */
+export function orderLine({ stream, orderId, accountId, order }: ListedOrder): string {
+  const price = order.working.price ?? order.price;
+  const terms = `${order.side} ${sizeText(order)} ${instrumentText(order)} ${order.orderType}${price === undefined ? '' : ` at ${price}`}`;
+  return `${stream}:${orderId}  ${accountId}  ${terms}, ${order.cumQty} filled: ${order.status}`;
 }

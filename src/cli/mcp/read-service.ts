@@ -5,8 +5,7 @@ import { statusAnswer } from '../../contract/status-answer.ts';
 import { clip } from '../io/format-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { cursor, pageLimit } from './page-fields.ts';
-import { pageAnswer, readOnly, readRest, tool } from './tool.ts';
+import { cursor, pageAnswer, pageLimit, readOnly, readRest, tool } from './tool.ts';
 
 const mostText = 300;
 const mostHalts = 20;

@@ -2,9 +2,9 @@
 export interface ToolAnswer {
   /**
    * Short, and complete enough for a client that shows its model nothing else. Each is shown as one
-   * line: a line break in the platform's words begins no other.
+   * line: a line break in the platform's words begins no other. Undefined: no line.
    */
-  readonly lines: readonly string[];
+  readonly lines: readonly (string | undefined)[];
   readonly data: Readonly<Record<string, unknown>>;
 }
 

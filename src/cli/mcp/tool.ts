@@ -1,11 +1,13 @@
 import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { present } from '../../contract/body-fields.ts';
 import type { CallerDocument } from '../../contract/status-answer.ts';
+import { streams } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
+import { longestCursor } from '../../service/rest/cursor.ts';
 import { clip, printable } from '../io/format-text.ts';
 import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient, understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
@@ -98,9 +100,11 @@ export function pageAnswer<Row>(
   { items, next }: Page<Row>,
   { none, line, short }: { readonly none: string; line(row: Row): string; short(row: Row): object },
 ): ToolAnswer {
-  const more = next === undefined ? [] : [`There are more: ask again with cursor ${next}`];
   return {
-    lines: [...(items.length === 0 ? [none] : items.map(line)), ...more],
+    lines: [
+      ...(items.length === 0 ? [none] : items.map(line)),
+      next && `There are more: ask again with cursor ${next}`,
+    ],
     data: present({ [name]: items.map(short), next }),
   };
 }
@@ -180,9 +184,13 @@ function failed(error: unknown) {
         ? [error.code, error.code === 'NO_ANSWER']
         : ['INTERNAL', false];
   const message = error instanceof Error ? error.message : String(error);
-  const again = retryable ? ['The same call may succeed later.'] : [];
   return {
-    content: [{ type: 'text' as const, text: textOf([`${message} (${code})`, ...again]) }],
+    content: [
+      {
+        type: 'text' as const,
+        text: textOf([`${message} (${code})`, retryable ? 'The same call may succeed later.' : undefined]),
+      },
+    ],
     // Not as structured content: clients with version 1 of the SDK compare even an error with the
     // tool's output schema, and fail the call.
     _meta: { [errorKey]: { code, message, retryable } },
@@ -191,6 +199,23 @@ function failed(error: unknown) {
 }
 
 /** Texts in orders come from outside; lines are ours alone. */
-function textOf(lines: readonly string[]): string {
-  return lines.map((line) => clip(printable(line), 2_000)).join('\n');
+function textOf(lines: ToolAnswer['lines']): string {
+  return lines
+    .filter((line) => line !== undefined)
+    .map((line) => clip(printable(line), 2_000))
+    .join('\n');
 }
+
+/** An assistant reads every row it gets, so a page is small. */
+export const pageLimit = z.int().min(1).max(50).default(20).describe('How many at most');
+
+export const cursor = z
+  .string()
+  .min(1)
+  .max(longestCursor)
+  .optional()
+  .describe('next of the page before, with the same filters');
+
+export const streamOfOrder = z
+  .enum(streams)
+  .describe('As list_orders shows it. account: equities and options. prediction: prediction markets');

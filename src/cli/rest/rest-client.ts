@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { optionTable } from '../../config/option-table.ts';
 import { problemAnswer } from '../../contract/rest-answers.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
+import { exitCodes, ProgramError, sentenceOf, usage } from '../../runtime/program-error.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { fetchWithin } from '../../runtime/waiting.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
-import { usage } from '../io/usage.ts';
 
 /** The address without slashes at its end. Throws a `ProgramError` for any other text. */
 export function checkedAddress(text: string, example: string): string {
@@ -27,9 +26,9 @@ export interface RestRequest {
   readonly path: string;
   readonly body?: unknown;
   /** Names in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How long the service was asked to hold the answer: the deadline is that much later. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 export interface RestAnswer {

@@ -2,13 +2,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { optionTable } from '../../config/option-table.ts';
 import { idWords, isPlatformId } from '../../domain/platform-id.ts';
 import { securitiesStreams } from '../../domain/streams.ts';
+import { usage } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { shapedNumber } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
-import { usage } from '../io/usage.ts';
 import { checkedAddress, RestClient } from './rest-client.ts';
 
 export const rowLimit = shapedNumber(/^[1-9]\d{0,3}$/, 'It must be a whole number from 1 to 9999.');

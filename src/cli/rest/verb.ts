@@ -173,13 +173,7 @@ export function requestOf<Shape extends z.ZodType, Flags extends RestFlags>(
   const path = pattern.replace(/\{\w+\}/g, () => segment(ids.shift() ?? ''));
   const reason = reasoned ? { reason: (flags as { readonly reason?: string }).reason } : undefined;
   const sent = body === undefined ? reason : { ...body, ...reason };
-  return {
-    method: method as Method,
-    path: `${path}${query(parameters)}`,
-    ...(sent !== undefined && { body: sent }),
-    ...(headers !== undefined && { headers }),
-    ...(waitMs !== undefined && { waitMs }),
-  };
+  return { method: method as Method, path: `${path}${query(parameters)}`, body: sent, headers, waitMs };
 }
 
 /** Throws if nothing was done yet because a second principal has to approve it. */

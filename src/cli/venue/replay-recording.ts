@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../contract/body-fields.ts';
 import type { Head, Reduction } from '../../domain/head.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { orderKey, streams } from '../../domain/order.ts';
@@ -106,13 +107,15 @@ export class ReplayedRecording {
     const next = reduction.result === 'conflict' ? head : (reduction.head ?? head);
     if (next !== undefined) this.heads.set(key, next);
     if (reduction.result !== 'conflict' && reduction.doubt !== undefined) this.doubted.set(key, next?.revision ?? 0);
-    return {
-      ...{ came: reduction.result, orderId, status },
-      ...(next !== undefined && { revision: next.revision }),
-      ...(reduction.result === 'applied' && { changed: reduction.changed }),
-      ...(reduction.result === 'conflict'
-        ? { detail: `${reduction.reason}: ${reduction.detail}` }
-        : reduction.doubt !== undefined && { doubt: reduction.doubt }),
-    };
+    const about = { came: reduction.result, orderId, status, revision: next?.revision };
+    return present(
+      reduction.result === 'conflict'
+        ? { ...about, detail: `${reduction.reason}: ${reduction.detail}` }
+        : {
+            ...about,
+            changed: reduction.result === 'applied' ? reduction.changed : undefined,
+            doubt: reduction.doubt,
+          },
+    );
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseUpdate, type Update, wanted } from '../../../src/cli/io/tail-records.ts';
+import type { Update } from '../../../src/cli/io/order-text.ts';
+import { parseUpdate, wanted } from '../../../src/cli/io/tail-records.ts';
 import { sampleUpdate } from '../../support/orders/sample-update.ts';
 
 function parsed(payload: string): Update {
