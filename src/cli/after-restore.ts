@@ -8,12 +8,10 @@ import { highestGeneration } from '../service/log/update-position.ts';
 import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { wholeNumber } from './io/flag-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
-
-const generationFlag = shapedNumber(/^[1-9]\d{0,5}$/, 'It must be a whole number from 1 to 999999.');
 
 const examples = `
 Examples:
@@ -34,7 +32,7 @@ export function afterRestoreCommand(io: CliIo): Command {
     .description(
       'Raises the generation of published updates, after the database was restored from a copy or a failover lost commits.',
     )
-    .option('--at-least <n>', 'the least generation; Kafka is not asked which ones were used', generationFlag)
+    .option('--at-least <n>', 'the least generation; Kafka is not asked which ones were used', wholeNumber(1, 999_999))
     .option('--json', 'print { generation, attempts } as JSON')
     .addHelpText('after', examples)
     .action((flags: AfterRestoreFlags) => runAfterRestore(io, flags));

@@ -4,10 +4,10 @@ import { sentAnswer } from './command/sent-command.ts';
 import { commandId, commandShow } from './command/show-command.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { type EachVerb, each, eachCommand } from './rest/each-verb.ts';
+import { type EachVerb, each, runEach } from './rest/each-verb.ts';
 import { listCommand } from './rest/list-verb.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
-import { verbCommand } from './rest/verb.ts';
+import { commandOf, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -27,8 +27,12 @@ export function commandCommand(io: CliIo): Command {
     )
     .addCommand(listCommand(io, commandLs))
     .addCommand(verbCommand(io, commandShow))
-    .addCommand(eachCommand(io, commandResolve))
+    .addCommand(commandOf<ResolveFlags>(commandResolve, (ids, flags) => runEach(io, commandResolve, ids, flags)))
     .addHelpText('after', examples);
+}
+
+interface ResolveFlags extends RestFlags {
+  readonly result: string;
 }
 
 interface Resolved {
@@ -39,7 +43,7 @@ interface Resolved {
 }
 
 /** A person's verdict on each command. */
-export const commandResolve: EachVerb<typeof sentAnswer, RestFlags & { readonly result: string }, Resolved> = {
+export const commandResolve: EachVerb<typeof sentAnswer, ResolveFlags, Resolved> = {
   name: 'resolve',
   does: 'Resolves commands with the result that a person found out.',
   route: 'POST /v1/commands/{commandId}/resolution',

@@ -110,10 +110,12 @@ function doubts({ trust }: StatusDocument, nowMs: number): string[] {
   ]);
 }
 
+type ShownInstance = Partial<Record<keyof NonNullable<StatusDocument['instances']>[number], unknown>>;
+
 function subjects(data: StatusDocument, nowMs: number): string[] {
   const old = (at: string | null) => (at === null ? undefined : ageOf(at, nowMs));
   const { lag, commands, sources } = data;
-  const silent = (data.unanswered ?? []).map(({ instance, code }) => ({ instance, unresolved: code }));
+  const silent = (data.unanswered ?? []).map(({ instance, code }): ShownInstance => ({ instance, unresolved: code }));
   return [
     ...table('accounts', data.accounts, {
       ...{ ACCOUNT: 'account', STREAM: 'stream', STATE: stateOf, FOR: ({ since }) => old(since) },
@@ -130,11 +132,10 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       ],
       { HOP: 'hop', WAITING: ({ rows }) => plural(rows, 'row'), OLDEST: ({ oldest }) => old(oldest) },
     ),
-    ...table('instances', [...(data.instances ?? []), ...silent], {
-      ...{ INSTANCE: 'instance', TRUSTED: (row) => ('trusted' in row ? (row.trusted ? 'yes' : 'no') : 'no answer') },
-      'UPDATES/S': (row) => ('trusted' in row ? row.updatesPerSecond : undefined),
-      'TO STORE': (row) => ('trusted' in row ? row.ingestQueued : undefined),
-      'TO KAFKA': (row) => ('trusted' in row ? row.relayRows : undefined),
+    ...table<ShownInstance>('instances', [...(data.instances ?? []), ...silent], {
+      INSTANCE: 'instance',
+      TRUSTED: ({ trusted }) => (trusted === undefined ? 'no answer' : trusted ? 'yes' : 'no'),
+      ...{ 'UPDATES/S': 'updatesPerSecond', 'TO STORE': 'ingestQueued', 'TO KAFKA': 'relayRows' },
       UNRESOLVED: 'unresolved',
     }),
     ...laneFacts(data, nowMs),

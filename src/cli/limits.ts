@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
 import { usage } from '../runtime/program-error.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { flagOf, shapedNumber } from './io/flag-text.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
@@ -119,11 +119,6 @@ function boundsOf(flags: SetFlags): Readonly<Record<string, unknown>> {
   const set = limitNames.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]] as const);
   if (cleared.length + set.length === 0) throw usage('name at least one limit');
   return Object.fromEntries([...cleared, ...set]);
-}
-
-/** `maxQuoteAgeMs` → `max-quote-age-ms`. */
-function flagOf(name: LimitName): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function words(text: string): readonly string[] {

@@ -1,10 +1,11 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { defaultShardCount, maxShardCount } from '../domain/partition.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { foreignSchemaFix } from '../store/migrations.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
+import { wholeNumber } from './io/flag-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, readConfig } from './io/read-config.ts';
 import { unreachable } from './with-database.ts';
@@ -35,18 +36,12 @@ export function migrateCommand(io: CliIo): Command {
     .option(
       '--shards <number>',
       `how many shards a new database gets, 1 to ${maxShardCount} (default: ${defaultShardCount})`,
-      readCount,
+      wholeNumber(1, maxShardCount),
     )
     .option('--roles-only', 'make the group roles and their rights on the schema alone, for a restore')
     .option('--json', 'print the applied migrations as JSON')
     .addHelpText('after', examples)
     .action((options: MigrateFlags) => runMigrate(io, options));
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= maxShardCount) return count;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxShardCount}.`);
 }
 
 async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly = false }: MigrateFlags): Promise<void> {

@@ -7,9 +7,14 @@ interface Named {
   readonly accountId: string;
 }
 
+/** Where REST takes places. */
+export function ordersPath(stream: Stream): string {
+  return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders`;
+}
+
 /** An order's address in REST, for commands. */
 export function orderPath({ stream, orderId }: Pick<Named, 'stream' | 'orderId'>): string {
-  return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders/${encodeURIComponent(orderId)}`;
+  return `${ordersPath(stream)}/${encodeURIComponent(orderId)}`;
 }
 
 /** The same for its cancel: with its account, and its stream where another one is meant without. */

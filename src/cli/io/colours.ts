@@ -9,14 +9,14 @@ type Tone = keyof typeof styles;
 /** Directions are neither green nor red: which one is good differs between countries. */
 const styles = { good: 'green', caution: 'yellow', bad: 'red', quiet: 'dim', buy: 'cyan', sell: 'magenta' } as const;
 
-const tones: ReadonlyMap<string, Tone> = new Map([
-  ...['ok', 'filled'].map((word) => [word, 'good'] as const),
-  ...['warn', 'unknown', 'suspended'].map((word) => [word, 'caution'] as const),
-  ...['fail', 'rejected'].map((word) => [word, 'bad'] as const),
-  ...['canceled', 'expired', 'replaced', 'done_for_day'].map((word) => [word, 'quiet'] as const),
-  ...['buy', 'buy_to_cover'].map((word) => [word, 'buy'] as const),
-  ...['sell', 'sell_short'].map((word) => [word, 'sell'] as const),
-]);
+const words: Readonly<Record<Tone, readonly string[]>> = {
+  good: ['ok', 'filled'],
+  caution: ['warn', 'unknown', 'suspended'],
+  bad: ['fail', 'rejected'],
+  quiet: ['canceled', 'expired', 'replaced', 'done_for_day'],
+  buy: ['buy', 'buy_to_cover'],
+  sell: ['sell', 'sell_short'],
+};
 
 interface ColourSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -52,7 +52,7 @@ export class Colours {
 
   /** The text in the tone of its word; padding does not count. */
   word(text: string, output?: Output): string {
-    const tone = tones.get(text.trimEnd());
+    const tone = (Object.keys(words) as Tone[]).find((each) => words[each].includes(text.trimEnd()));
     return tone === undefined ? text : this.paint(tone, text, output);
   }
 }

@@ -25,3 +25,17 @@ export function instantFlag(text: string): number {
   if (instant !== undefined) return Date.parse(instant);
   throw new InvalidArgumentError('It must be an instant with its zone like 2026-11-20T14:30:00Z, or a date (of UTC).');
 }
+
+/** A whole number in a range. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** The flag of an option as commander has it, or of a field: `if-revision` for `ifRevision`. */
+export function flagOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

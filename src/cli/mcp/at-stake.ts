@@ -6,12 +6,11 @@ import type { CallerDocument } from '../../contract/status-answer.ts';
 import type { Stream } from '../../domain/order.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
-import { clip } from '../io/format-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { orderLine, readOrderPage, shortOrder } from './read-orders.ts';
 import { readAccounts } from './read-service.ts';
-import { isAllowed, readRest } from './tool.ts';
+import { excerpt, isAllowed, readRest } from './tool.ts';
 
 export interface Traded {
   readonly accountId: string;
@@ -21,7 +20,6 @@ export interface Traded {
 
 const mostOrders = 10;
 const mostRows = 20;
-const mostText = 300;
 
 /**
  * Everything a person has to see before a command is sent: the account, its open orders in the
@@ -86,7 +84,7 @@ export function atStakeData({ account, openOrders, exposure, limits, halts, notS
       .map(({ principal, accountId, bounds }) => present({ principal, accountId, bounds })),
     halts: halts
       ?.slice(0, mostRows)
-      .map(({ scope, cause, reason, since }) => ({ scope, cause, since, reason: clip(reason, mostText) })),
+      .map(({ scope, cause, reason, since }) => ({ scope, cause, since, reason: excerpt(reason) })),
     notShown,
   });
 }
@@ -99,7 +97,7 @@ export function atStakeLines(
   return [
     account && accountLine(account),
     ...halts.map(
-      ({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${clip(reason, mostText)}. Only cancels pass.`,
+      ({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${excerpt(reason)}. Only cancels pass.`,
     ),
     openOrders && `Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`,
     ...(openOrders?.items ?? []).map((order) => `  ${orderLine(order)}`),
@@ -121,7 +119,7 @@ function limitLines(limits: AtStake['limits']): string[] {
   if (limits.length === 0) return ['No limit is set.'];
   return limits.slice(0, mostRows).map(({ principal, accountId, bounds }) => {
     const whose = [principal, accountId].filter((part) => part !== undefined).join(' on ') || 'everyone';
-    const each = Object.entries(bounds).map(([name, bound]) => `${name} ${clip(String(bound), mostText)}`);
+    const each = Object.entries(bounds).map(([name, bound]) => `${name} ${excerpt(String(bound))}`);
     return `Limits (${whose}): ${each.join(', ')}`;
   });
 }

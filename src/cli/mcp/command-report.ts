@@ -3,12 +3,9 @@ import { present } from '../../contract/body-fields.ts';
 import { type CommandAnswer, type CommandHistory, commandAnswer, commandHistory } from '../../contract/rest-answers.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { orderOf } from '../command/unresolved-text.ts';
-import { clip } from '../io/format-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { segment } from '../rest/rest-flags.ts';
-import { readRest } from './tool.ts';
-
-const mostText = 300;
+import { excerpt, readRest } from './tool.ts';
 
 /** The fields a list needs. */
 export const shortCommandShape = commandAnswer
@@ -23,7 +20,7 @@ export const shortCommandShape = commandAnswer
 
 export function shortCommand(command: CommandAnswer): z.infer<typeof shortCommandShape> {
   const { reason: why, ...fields } = shortCommandShape.parse(command);
-  return present({ ...fields, reason: why && { ...why, message: clip(why.message, mostText) } });
+  return present({ ...fields, reason: why && { ...why, message: excerpt(why.message) } });
 }
 
 /** "applied  place buy 10 AAPL limit at 187.5  SIM-1001  order o-1 (new)  command c-1". */
@@ -33,7 +30,7 @@ export function commandLine(command: CommandAnswer): string {
   const named = orderOf(command);
   const order = named === undefined ? '' : `  order ${named}`;
   const before = replaces === undefined ? '' : `, which replaces ${replaces}`;
-  const because = why === undefined ? '' : `  ${clip(why.message, mostText)} (${why.code})`;
+  const because = why === undefined ? '' : `  ${excerpt(why.message)} (${why.code})`;
   return `${result}  ${kind}${terms}  ${accountId}${order}${before}  command ${commandId}${because}`;
 }
 
@@ -76,7 +73,8 @@ function shortDetail(detail: Readonly<Record<string, unknown>>): Record<string, 
   return Object.fromEntries(
     Object.entries(detail).map(([name, value]) => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
-      return [name, text.length <= mostText ? value : clip(text, mostText)];
+      const short = excerpt(text);
+      return [name, short === text ? value : short];
     }),
   );
 }

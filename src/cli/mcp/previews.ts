@@ -7,7 +7,7 @@ import {
   placeAccountBody,
   placePredictionBody,
 } from '../../contract/command-bodies.ts';
-import { cancelPath } from '../../contract/order-path.ts';
+import { cancelPath, ordersPath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
 import type { CommandRequest } from '../../domain/command.ts';
@@ -37,44 +37,40 @@ export interface Draft extends Traded {
 }
 
 export const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
+const showsAll = `and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`;
 export const annotations = { ...readOnly, idempotentHint: false };
 export const scopes = ['orders:write'] as const;
 
 export const previewPlace = tool({
   name: 'preview_place',
   title: 'Preview an equity or option order',
-  description: `Checks an equity or option order, and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`,
+  description: `Checks an equity or option order, ${showsAll}`,
   scopes,
   annotations,
   input: placeAccountBody.describe('An equity or option order. Quantities and prices are decimal strings'),
-  run: async (session, body) => {
-    const place = { kind: 'place', ...checked(parsePlaceAccount(body)) } as const;
-    return previewOf(session, place, '/v1/orders', body);
-  },
+  run: (session, body) => previewOf(session, { kind: 'place', ...checked(parsePlaceAccount(body)) }, body),
 });
 
 export const previewPlacePrediction = tool({
   name: 'preview_place_prediction',
   title: 'Preview an order on a prediction market',
-  description: `Checks an order on a prediction market, and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`,
+  description: `Checks an order on a prediction market, ${showsAll}`,
   scopes,
   annotations,
   input: placePredictionBody.describe(
     'An order on a prediction market. Quantities and prices are decimal strings; a price lies between 0 and 1',
   ),
-  run: async (session, body) => {
-    const place = { kind: 'place', stream: 'prediction', ...checked(parsePlacePrediction(body)) } as const;
-    return previewOf(session, place, '/v1/predictions/orders', body);
-  },
+  run: (session, body) =>
+    previewOf(session, { kind: 'place', stream: 'prediction', ...checked(parsePlacePrediction(body)) }, body),
 });
 
 type Place = Extract<CommandRequest, { kind: 'place' }>;
 
 /** The service itself says what the place would come to: quotes, value, and every refusal. */
-async function previewOf(session: Session, place: Place, path: string, body: unknown): Promise<ToolAnswer> {
+async function previewOf(session: Session, place: Place, body: unknown): Promise<ToolAnswer> {
   const { kind, stream, accountId, terms } = place;
   const client = session.client();
-  const request = { method: 'POST', path, body } as const;
+  const request = { method: 'POST', path: ordersPath(stream), body } as const;
   await callerThatTrades(client);
   const worth = await judgedBy(client, request);
   const { symbol } = terms;

@@ -3,11 +3,21 @@ import { platformIdText, present } from '../../contract/body-fields.ts';
 import { toolShape } from '../../contract/filter-shapes.ts';
 import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
-import { clip } from '../io/format-text.ts';
 import { changeTexts, instrumentText, type ListedOrder, orderText, sizeText } from '../io/order-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
-import { cursor, noneOf, pageAnswer, pageLimit, readOnly, readPage, readRest, streamOfOrder, tool } from './tool.ts';
+import {
+  cursor,
+  excerpt,
+  noneOf,
+  pageAnswer,
+  pageLimit,
+  readOnly,
+  readPage,
+  readRest,
+  streamOfOrder,
+  tool,
+} from './tool.ts';
 
 export const listOrders = tool({
   name: 'list_orders',
@@ -53,7 +63,7 @@ export const showOrder = tool({
     const { items, next } = await readRest(client, path, 'orders', updatePage);
     const history = items.map((update, at) => ({
       ...{ revision: update.revision, occurredAt: update.occurredAt, cause: update.cause },
-      changes: changeTexts(update, items[at - 1]).map((change) => clip(change, 300)),
+      changes: changeTexts(update, items[at - 1]).map((change) => excerpt(change)),
     }));
     const { extra, ...order } = found.order;
     const lines = history.map(
@@ -80,9 +90,6 @@ export function readOrder(client: RestClient, of: string, id: string): Promise<L
   return readRest(client, `/v1/orders/${of}/${segment(id)}`, 'an order', orderAnswer);
 }
 
-/** Texts from outside have no bound. */
-const mostText = 300;
-
 /**
  * The fields a list needs. An order may have 256 KiB, mostly in fields that only the platform
  * knows.
@@ -98,8 +105,8 @@ export function shortOrder({ stream, orderId, accountId, revision, order }: List
     ...{ side, orderType, timeInForce, status, quantity, notional, price, stopPrice },
     ...{ workingQuantity: working.quantity, workingPrice: working.price, cumQty, leavesQty, avgPrice },
     ...{ pendingAction, certainty, replaces, replacedBy, origin, commandId },
-    callerRef: callerRef === undefined ? undefined : clip(callerRef, mostText),
-    rejectText: rejectText === undefined ? undefined : clip(rejectText, mostText),
+    callerRef: callerRef && excerpt(callerRef),
+    rejectText: rejectText && excerpt(rejectText),
     updatedAt,
   });
 }

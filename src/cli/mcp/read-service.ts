@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { accountList } from '../../contract/account-answers.ts';
 import { present } from '../../contract/body-fields.ts';
 import { statusAnswer } from '../../contract/status-answer.ts';
-import { clip } from '../io/format-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { cursor, pageAnswer, pageLimit, readOnly, readRest, tool } from './tool.ts';
+import { cursor, excerpt, pageAnswer, pageLimit, readOnly, readRest, tool } from './tool.ts';
 
-const mostText = 300;
 const mostHalts = 20;
 
 export const serviceStatus = tool({
@@ -22,7 +20,7 @@ export const serviceStatus = tool({
     const status = await readRest(session.client(), '/v1/status', 'its state', statusAnswer);
     const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, deadLetters } =
       status;
-    const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: clip(doubt.detail, mostText) }));
+    const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: excerpt(doubt.detail) }));
     const verdict = trust.trusted
       ? 'The data can be trusted: there is no doubt.'
       : 'The data may not be as it is shown:';
@@ -41,7 +39,7 @@ export const serviceStatus = tool({
           silentLossesLastHour,
           deadLetters,
         },
-        halts: halts.slice(0, mostHalts).map((halt) => ({ ...halt, reason: clip(halt.reason, mostText) })),
+        halts: halts.slice(0, mostHalts).map((halt) => ({ ...halt, reason: excerpt(halt.reason) })),
         haltsInForce: halts.length,
       },
     };
@@ -69,7 +67,7 @@ export const listAccounts = tool({
       short: ({ accountId, stream, isSim, openOrders, state, since, lastError }) =>
         present({
           ...{ accountId, stream, isSim, openOrders, state, since },
-          lastError: lastError && clip(lastError, mostText),
+          lastError: lastError && excerpt(lastError),
         }),
     });
   },

@@ -219,3 +219,8 @@ export const cursor = z
 export const streamOfOrder = z
   .enum(streams)
   .describe('As list_orders shows it. account: equities and options. prediction: prediction markets');
+
+/** Texts from outside have no bound. */
+export function excerpt(text: string): string {
+  return clip(text, 300);
+}

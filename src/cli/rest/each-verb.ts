@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import type { z } from 'zod';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { type CliIo, printJson } from '../io/io.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { type RestFlags, restClient } from './rest-flags.ts';
-import { type AskingVerb, commandOf, expectDone, requestOf, type VerbRun } from './verb.ts';
+import { type AskingVerb, expectDone, requestOf, type VerbRun } from './verb.ts';
 
 /** A verb with one request for each of several ids, one after the other. */
 export interface EachVerb<Shape extends z.ZodType, Flags extends RestFlags, Result> extends AskingVerb<Shape, Flags> {
@@ -13,13 +12,6 @@ export interface EachVerb<Shape extends z.ZodType, Flags extends RestFlags, Resu
   readonly complete?: (results: readonly Result[], run: VerbRun<Flags>) => Promise<readonly Result[]>;
   readonly text: (results: readonly Result[]) => string;
   readonly end?: (io: CliIo, results: readonly Result[]) => void;
-}
-
-export function eachCommand<Shape extends z.ZodType, Flags extends RestFlags, Result>(
-  io: CliIo,
-  verb: EachVerb<Shape, Flags, Result>,
-): Command {
-  return commandOf<Flags>(verb, (ids, flags) => runEach(io, verb, ids, flags));
 }
 
 /** The grammar for one, for an argument with several. */

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type Filters, nameOn } from '../../contract/list-filters.ts';
+import { flagOf, wholeNumber } from '../io/flag-text.ts';
 import { type CliIo, printJson } from '../io/io.ts';
 import type { RestClient } from './rest-client.ts';
-import { query, type RestFlags, restClient, rowLimit } from './rest-flags.ts';
+import { query, type RestFlags, restClient } from './rest-flags.ts';
 import { commandOf, type Verb, type VerbRun } from './verb.ts';
 
 export interface ListFlags extends RestFlags {
@@ -34,7 +35,7 @@ export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFl
   verb: ListVerb<Page, Flags, Row>,
 ): Command {
   const flags = (command: Command) =>
-    (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', rowLimit, 50);
+    (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', wholeNumber(1, 9999), 50);
   return commandOf<Flags>({ ...verb, flags }, (_args, given) => runList(io, verb, given));
 }
 
@@ -51,7 +52,7 @@ const values = {
 export function addFilterFlags(command: Command, filters: Filters): Command {
   for (const [name, filter] of Object.entries(filters)) {
     const { takes } = filter;
-    const flag = `--${nameOn('flag', name, filter).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = `--${flagOf(nameOn('flag', name, filter))}`;
     const about = filter.off?.about ?? filter.about;
     const says = `${about.charAt(0).toLowerCase()}${about.slice(1).replaceAll('`', '')}`;
     if (takes === 'flag') command.option(flag, says);

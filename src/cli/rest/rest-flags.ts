@@ -5,13 +5,11 @@ import { securitiesStreams } from '../../domain/streams.ts';
 import { usage } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
-import { shapedNumber } from '../io/flag-text.ts';
+import { flagOf } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
 import { checkedAddress, RestClient } from './rest-client.ts';
-
-export const rowLimit = shapedNumber(/^[1-9]\d{0,3}$/, 'It must be a whole number from 1 to 9999.');
 
 /** The flags of every command over REST. */
 export interface RestFlags {
@@ -91,8 +89,7 @@ export function refuseFlags<Flags extends object>(
 ): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
-  const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw usage(`${option} ${why}`);
+  throw usage(`--${flagOf(given)} ${why}`);
 }
 
 /** Names each instance without an answer for its accounts. True: there is one. */

@@ -13,15 +13,22 @@ type RouteName = `${Method} /v1/${string}`;
 /** An argument: its name in help (`<id>`), its meaning, and the grammar of its text. */
 type Argument = readonly [name: string, about: string, read?: (text: string) => string | number | readonly string[]];
 
-/**
- * A verb with one request over REST. A test holds each to the table of routes: its route exists,
- * and answers in this shape.
- */
-export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFlags, Shown = z.infer<Shape>> {
+/** The words of a verb. */
+interface Spoken {
   readonly name: string;
   readonly does: string;
   /** Below its help. */
   readonly help?: string;
+  readonly takes?: readonly Argument[];
+  readonly flags?: (command: Command) => Command;
+  /** It has `--reason`, and sends it. */
+  readonly reasoned?: true;
+  /** It sends to the platform, so it has a key: `--idempotency-key` and `--wait`. */
+  readonly keyed?: true;
+}
+
+/** The requesting part of a verb. */
+export interface AskingVerb<Shape extends z.ZodType, Flags extends RestFlags> extends Spoken {
   /**
    * As in the table of routes. The path's parameters are the last among `--account` and the
    * arguments. The second route is for one account, or for the named thing.
@@ -29,14 +36,6 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
   readonly route: RouteName | readonly [RouteName, RouteName];
   /** Takes the second route for another reason. */
   readonly isSecond?: (flags: Flags) => boolean;
-  readonly takes?: readonly Argument[];
-  /** An argument as the path has it, one part or several. */
-  readonly resolve?: (client: RestClient, typed: string, flags: Flags) => Promise<string | readonly string[]>;
-  readonly flags?: (command: Command) => Command;
-  /** It has `--reason`, and sends it. */
-  readonly reasoned?: true;
-  /** It sends to the platform, so it has a key: `--idempotency-key` and `--wait`. */
-  readonly keyed?: true;
   /** Flags and arguments as parts of the request. */
   readonly ask?: (
     flags: Flags,
@@ -50,6 +49,16 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
   /** The subject of the answer, if it is not understood: `the fleet`. */
   readonly about: string;
   readonly answer: Shape;
+}
+
+/**
+ * A verb with one request over REST. A test holds each to the table of routes: its route exists,
+ * and answers in this shape.
+ */
+export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFlags, Shown = z.infer<Shape>>
+  extends AskingVerb<Shape, Flags> {
+  /** An argument as the path has it, one part or several. */
+  readonly resolve?: (client: RestClient, typed: string, flags: Flags) => Promise<string | readonly string[]>;
   /** What is shown, if that needs further requests. */
   readonly complete?: (answer: z.infer<Shape>, run: VerbRun<Flags>) => Promise<Shown>;
   readonly text: (shown: Shown, flags: Flags, io: CliIo, sent: Sent) => string;
@@ -77,7 +86,6 @@ export interface Sent {
 }
 
 type Runner<Flags> = (args: readonly string[], flags: Flags) => Promise<void>;
-type Spoken = Pick<Verb<z.ZodType>, 'name' | 'does' | 'help' | 'takes' | 'flags' | 'reasoned' | 'keyed'>;
 
 /**
  * The words of a verb as a command. `run`: this verb, or a choice between two with the same flags.
@@ -151,12 +159,6 @@ async function show<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
   else if (complete !== undefined) asJson(shown);
   end?.(io, shown, flags, sent);
 }
-
-/** The requesting part of a verb. */
-export type AskingVerb<Shape extends z.ZodType, Flags extends RestFlags> = Pick<
-  Verb<Shape, Flags>,
-  'name' | 'does' | 'help' | 'route' | 'isSecond' | 'takes' | 'flags' | 'reasoned' | 'ask' | 'about' | 'answer'
->;
 
 export function requestOf<Shape extends z.ZodType, Flags extends RestFlags>(
   { route, isSecond, ask, reasoned }: AskingVerb<Shape, Flags>,
