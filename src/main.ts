@@ -4,7 +4,7 @@ import { Colours } from './cli/io/colours.ts';
 import { FileOutput } from './cli/io/file-output.ts';
 import type { CliIo, TextOutput } from './cli/io/io.ts';
 import { PipeOutput } from './cli/io/pipe-output.ts';
-import { runProgram } from './cli/program.ts';
+import { errorName, runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';
 import { systemClock } from './runtime/clock.ts';
@@ -86,7 +86,7 @@ function goOnWithoutLog(error: unknown): void {
 /** On a full disk, for one. */
 function endWithoutOutput(error: unknown): never {
   const fault = new ProgramError(`the output can't be written: ${sentenceOf(error)}`, { code: 'OUTPUT', cause: error });
-  process.exit(reportError(io, fault, io.colours.paint('bad', 'tidemark:', 'stderr')));
+  process.exit(reportError(io, fault, errorName(io)));
 }
 
 function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
@@ -109,7 +109,7 @@ process.channel?.unref();
  */
 function crash(error: unknown): void {
   for (const listener of crashListeners) listener(error);
-  reportError(io, error, io.colours.paint('bad', 'tidemark:', 'stderr'));
+  reportError(io, error, errorName(io));
   process.exit(exitCodes.software);
 }
 process.on('uncaughtException', crash);

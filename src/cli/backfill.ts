@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { z } from 'zod';
 import { type AccountRepairDocument, accountRepairList } from '../contract/account-answers.ts';
 import { streams } from '../domain/order.ts';
 import { printable } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
 import { type RestFlags, reasonText, segment, waitSeconds } from './rest/rest-flags.ts';
-import { type Verb, type VerbRun, verbCommand } from './rest/verb.ts';
+import type { Verb, VerbRun } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -48,10 +47,6 @@ export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> 
   json: (_body, shown) => shown?.items.map(answerOf),
   end: (io, { items }) => endAs(io, items.map(answerOf)),
 };
-
-export function backfillCommand(io: CliIo): Command {
-  return verbCommand(io, backfillVerb);
-}
 
 async function untilRead(
   { items: asked }: Reads,

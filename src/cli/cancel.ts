@@ -17,7 +17,7 @@ import {
   tellUnanswered,
   waitSeconds,
 } from './rest/rest-flags.ts';
-import { commandOf, runVerb, type Verb, verbCommand } from './rest/verb.ts';
+import { commandOf, runVerb, type Verb } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -210,11 +210,6 @@ export const cancelAfterVerb: Verb<typeof cancelAfterAnswer, CancelAfterFlags> =
   answer: cancelAfterAnswer,
   text: describeTimers,
 };
-
-/** The dead man’s switch: one call arms, renews or disarms it. */
-export function cancelAfterCommand(io: CliIo): Command {
-  return verbCommand(io, cancelAfterVerb);
-}
 
 /** Names the accounts: orders on other accounts stay. */
 function describeTimers({ accountIds, firesAt }: z.infer<typeof cancelAfterAnswer>): string {

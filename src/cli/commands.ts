@@ -1,7 +1,18 @@
 import type { Command } from 'commander';
+import type { z } from 'zod';
 import type { CliIo } from './io/io.ts';
+import type { RestFlags } from './rest/rest-flags.ts';
+import type { Verb } from './rest/verb.ts';
 
 type CommandFactory = (io: CliIo) => Command;
+
+/** A command that is one verb over REST. */
+async function verbOf<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
+  verb: Verb<Shape, Flags, Shown>,
+): Promise<CommandFactory> {
+  const { verbCommand } = await import('./rest/verb.ts');
+  return (io) => verbCommand(io, verb);
+}
 
 export interface CommandEntry {
   readonly name: string;
@@ -79,11 +90,11 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
   },
   place: {
     summary: 'place an order through a running service',
-    load: async () => (await import('./place.ts')).placeCommand,
+    load: async () => verbOf((await import('./place.ts')).placeVerb),
   },
   replace: {
     summary: 'change terms of a working prediction order',
-    load: async () => (await import('./place.ts')).replaceCommand,
+    load: async () => verbOf((await import('./place.ts')).replaceVerb),
   },
   cancel: {
     summary: 'cancel an order, or all that match',
@@ -91,7 +102,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
   },
   'cancel-after': {
     summary: 'cancel all orders on silence: the dead man’s switch',
-    load: async () => (await import('./cancel.ts')).cancelAfterCommand,
+    load: async () => verbOf((await import('./cancel.ts')).cancelAfterVerb),
   },
   command: {
     summary: 'list, show and resolve commands',
@@ -103,11 +114,11 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
   },
   halt: {
     summary: 'stop placing and replacing; cancels still pass',
-    load: async () => (await import('./halt.ts')).haltCommand,
+    load: async () => verbOf((await import('./halt.ts')).haltVerb),
   },
   resume: {
     summary: 'allow placing and replacing again',
-    load: async () => (await import('./halt.ts')).resumeCommand,
+    load: async () => verbOf((await import('./halt.ts')).resumeVerb),
   },
   limits: {
     summary: 'show and change the limits of places and replaces',
@@ -119,7 +130,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
   },
   probe: {
     summary: 'find out the result of unresolved commands at once',
-    load: async () => (await import('./probe.ts')).probeCommand,
+    load: async () => verbOf((await import('./probe.ts')).probeVerb),
   },
   'dead-letters': {
     summary: 'show unreadable messages, and deal with them',
@@ -127,7 +138,7 @@ const commands: Readonly<Record<string, Omit<CommandEntry, 'name'>>> = {
   },
   backfill: {
     summary: 'have the running service read a whole account',
-    load: async () => (await import('./backfill.ts')).backfillCommand,
+    load: async () => verbOf((await import('./backfill.ts')).backfillVerb),
   },
   replay: {
     summary: 'write updates of the log to a topic once more',

@@ -3,9 +3,8 @@ import type { z } from 'zod';
 import { type HaltDocument, haltAnswer, resumeAnswer } from '../contract/halt-answers.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { printable, tableText } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
-import { type Verb, verbCommand } from './rest/verb.ts';
+import type { Verb } from './rest/verb.ts';
 
 const haltExamples = `
 Examples:
@@ -57,16 +56,6 @@ export const resumeVerb: Verb<typeof resumeAnswer, ScopeFlags> = {
     if (account !== undefined && halts.some(({ scope }) => scope.kind === 'service')) io.exit(exitCodes.failed);
   },
 };
-
-/** Stops placing and replacing. */
-export function haltCommand(io: CliIo): Command {
-  return verbCommand(io, haltVerb);
-}
-
-/** Clears halts: a halt ends in no other way. */
-export function resumeCommand(io: CliIo): Command {
-  return verbCommand(io, resumeVerb);
-}
 
 /** A halt of a mistyped account stops nothing, and the right one goes on. */
 function unknownLine(account = ''): string {

@@ -1,12 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { replaceBodyOf } from '../contract/replace-terms.ts';
 import type { Stream } from '../domain/order.ts';
 import { replaceableSecurities } from '../domain/streams.ts';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
-import type { CliIo } from './io/io.ts';
 import type { KeyFlags } from './rest/request-key.ts';
 import { refuseFlags, restExitCodes, streamOption } from './rest/rest-flags.ts';
-import { type Verb, verbCommand } from './rest/verb.ts';
+import type { Verb } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -71,10 +70,6 @@ export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
   ...sentFields,
 };
 
-export function placeCommand(io: CliIo): Command {
-  return verbCommand(io, placeVerb);
-}
-
 const replaceExamples = `
 Examples:
   $ tidemark replace 7d0c2f6e-… --account SIM-1001 --price 0.45
@@ -127,10 +122,6 @@ export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
   },
   ...sentFields,
 };
-
-export function replaceCommand(io: CliIo): Command {
-  return verbCommand(io, replaceVerb);
-}
 
 const sides = ['buy', 'sell', 'sell_short', 'buy_to_cover'];
 const types = ['market', 'limit', 'stop', 'stop_limit'];

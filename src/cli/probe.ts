@@ -1,13 +1,11 @@
-import type { Command } from 'commander';
 import type { z } from 'zod';
 import { probeAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { printable, tableText } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
 import { longestHoldMs } from './rest/rest-client.ts';
 import { type RestFlags, restExitCodes, tellUnanswered } from './rest/rest-flags.ts';
-import { type Verb, verbCommand } from './rest/verb.ts';
+import type { Verb } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -44,10 +42,6 @@ export const probeVerb: Verb<typeof probeAnswer, ProbeFlags> = {
     if (tellUnanswered(io, unanswered) || left.length > 0) io.exit(exitCodes.unresolved);
   },
 };
-
-export function probeCommand(io: CliIo): Command {
-  return verbCommand(io, probeVerb);
-}
 
 function report({ unresolved, probes, resolved, plan }: z.infer<typeof probeAnswer>, { dryRun }: ProbeFlags): string {
   const head =

@@ -76,7 +76,8 @@ function plainWords(text: string, { registeredArguments }: Command): string {
   return text.replace(/command-argument value '(.*)' is invalid for argument '([\w-]+)'\./, "'$1' is wrong for <$2>.");
 }
 
-function errorName(io: CliIo): string {
+/** It begins each error. */
+export function errorName(io: CliIo): string {
   return io.colours.paint('bad', 'tidemark:', 'stderr');
 }
 

@@ -66,7 +66,7 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
  * The option a person may have meant: the same name in another family, the longest within the name
  * (`TIDEMARK_COMMAND_ENABLED`), or one near enough.
  */
-function likely(name: string, near: Near | undefined, known: readonly string[]): string | undefined {
+function likely(name: string, near: Near, known: readonly string[]): string | undefined {
   const own = name.replace(ourPrefixes, '');
   const elsewhere = known.find((option) => option.replace(ourPrefixes, '') === own || option === `TIDEMARK_${name}`);
   if (elsewhere !== undefined) return elsewhere;
@@ -86,18 +86,11 @@ function hasWords(name: string, words: string): boolean {
   return inside.includes(`_${words}_`) || inside.includes(`_${words.replace(/S$/, '')}_`);
 }
 
-interface Near {
-  readonly name: string;
-  readonly distance: number;
-}
+type Near = ReturnType<typeof nearest>;
 
-function nearest(name: string, known: readonly string[]): Near | undefined {
-  let best: Near | undefined;
-  for (const candidate of known) {
-    const distance = editDistance(name, candidate);
-    if (best === undefined || distance < best.distance) best = { name: candidate, distance };
-  }
-  return best;
+function nearest(name: string, known: readonly string[]) {
+  const all = known.map((candidate) => ({ name: candidate, distance: editDistance(name, candidate) }));
+  return all.sort((a, b) => a.distance - b.distance).at(0);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { platformId } from '../domain/platform-id.ts';
-import { inGroup, integer, list, milliseconds, oneOf } from './option.ts';
+import { inGroup, integer, list, milliseconds, oneOf, onOff } from './option.ts';
 
 const hour = 3_600_000;
 
@@ -8,9 +8,8 @@ const hour = 3_600_000;
  * stops.
  */
 export const commandOptions = inGroup('Commands', {
-  commands: oneOf({
+  commands: onOff({
     env: 'TIDEMARK_COMMANDS',
-    words: ['off', 'on'],
     fallback: 'off',
     describe:
       'Whether orders may be placed, replaced and cancelled. Off by default, because client credentials may reach every account of the platform. Reads always work.',
@@ -36,9 +35,8 @@ export const commandOptions = inGroup('Commands', {
     describe:
       'Whether a caller may give its reference (`clientId`, `clientOrderRef`) to more than one command. `unique`: a reference of an earlier command of the principal gets 409 `CALLER_REF_REUSED`.',
   }),
-  commandNeedsLive: oneOf({
+  commandNeedsLive: onOff({
     env: 'TIDEMARK_COMMAND_NEEDS_LIVE',
-    words: ['off', 'on'],
     fallback: 'on',
     describe:
       'Refuses to place and replace (503 `SOURCE_NOT_LIVE`) while the stream of the account is not live. Cancels always pass.',
@@ -102,9 +100,8 @@ export const commandOptions = inGroup('Commands', {
     fallback: '10',
     describe: 'When so many commands of all accounts and instances have no known result, every account is halted.',
   }),
-  fourEyes: oneOf({
+  fourEyes: onOff({
     env: 'TIDEMARK_FOUR_EYES',
-    words: ['off', 'on'],
     fallback: 'off',
     describe:
       'Whether a second principal has to approve, within an hour (`tidemark approvals`), before placing is resumed, a command is resolved, or a limit is loosened. Needs sign-in.',

@@ -9,6 +9,7 @@ import {
   list,
   milliseconds,
   oneOf,
+  onOff,
   secret,
   text,
   url,
@@ -155,9 +156,8 @@ export const optionTable = {
       describe:
         'How long the topics of updates, watermarks and results keep their records, by the plan of `tidemark topics`. Only `topics apply --delete-records` shortens this time.',
     }),
-    kafkaSsl: oneOf({
+    kafkaSsl: onOff({
       env: 'KAFKA_SSL',
-      words: ['off', 'on'],
       fallback: 'off',
       describe:
         "TLS to the brokers, verified against the authorities that Node knows (the system's, too, with `NODE_USE_SYSTEM_CA=1`), or `KAFKA_SSL_CA`.",

@@ -191,6 +191,10 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
   return { ...spec, kind: `one of ${list}`, parse };
 }
 
+export function onOff<const S extends OptionText>(spec: S): Built<S, 'off' | 'on'> {
+  return oneOf({ ...spec, words: ['off', 'on'] });
+}
+
 interface Pattern {
   readonly pattern: RegExp;
   /** Continues "must be": the shape the pattern asks for. */

@@ -1,4 +1,4 @@
-import { baseUrl, host, inGroup, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
+import { baseUrl, host, inGroup, integer, list, oneOf, onOff, secret, staticTokens, text, url } from './option.ts';
 
 /**
  * REST: its callers and its address, and the address at which commands on the command line find it.
@@ -67,16 +67,14 @@ export const restOptions = {
       describe:
         'Tokens by their hash, for services without an identity provider and for emergencies. Tokens of the same name are one caller; `name@2027-01-31` ends as that day begins (UTC). Scopes are `orders:read`, `orders:write`, `ops:read`, `ops:write`; accounts are ids or `*`; both separated by commas. To hash a token: `printf %s "$TOKEN" | sha256sum`.',
     }),
-    authPrincipals: oneOf({
+    authPrincipals: onOff({
       env: 'TIDEMARK_AUTH_PRINCIPALS',
-      words: ['off', 'on'],
       fallback: 'off',
       describe:
         'Accepts the tokens of the table `principal_tokens` as well (`tidemark token`), so a token can be made or revoked without a restart.',
     }),
-    console: oneOf({
+    console: onOff({
       env: 'TIDEMARK_CONSOLE',
-      words: ['off', 'on'],
       fallback: 'on',
       describe:
         'Serves the console, a web page, under `/console` on the port of REST. It holds no data: it asks REST with the token of its reader.',

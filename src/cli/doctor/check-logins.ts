@@ -3,8 +3,18 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
-import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
-import { type CheckDeps, type Finding, fail, fixOfStatus, getSignedIn, ok, warn } from './finding.ts';
+import { accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
+import {
+  type CheckDeps,
+  type Finding,
+  fail,
+  fixOfStatus,
+  listAccounts,
+  oddShape,
+  ok,
+  reachFix,
+  warn,
+} from './finding.ts';
 import { lookAtLogins, type StoredLogin } from './stored-logins.ts';
 
 type LoginCheckDeps = Omit<CheckDeps, 'fetch' | 'openSocket'>;
@@ -61,13 +71,10 @@ async function checkLogin(
       `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`,
     );
   const url = `${deps.platformUrl}${accountsPath}`;
-  const result = await getSignedIn({ ...deps, accessToken }, 'list_accounts', url, { maxBytes: accountsMaxBytes });
+  const list = `its list of accounts (${url})`;
+  const result = await listAccounts({ ...deps, accessToken });
   if (result.kind === 'failed')
-    return fail(
-      part,
-      `${url} does not answer: ${result.message}`,
-      'Check PLATFORM_URL, and that this machine may reach it.',
-    );
+    return fail(part, `${url} does not answer: ${result.message}`, reachFix('PLATFORM_URL'));
   if (result.status === 401 && token.refreshToken !== undefined) {
     const detail = 'the platform refuses its access token (401), and the service renews it when it meets this';
     return warn(part, detail, `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`);
@@ -76,15 +83,10 @@ async function checkLogin(
   if (result.status !== 200) {
     const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
     const then = result.status === 403 ? ` Then: ${again}` : '';
-    return fail(part, `its list of accounts (${url}) is answered with ${result.status}`, `${fix}${then}`);
+    return fail(part, `${list} is answered with ${result.status}`, `${fix}${then}`);
   }
   const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
-  if (!listed.success)
-    return fail(
-      part,
-      `its list of accounts (${url}) is answered with 200, and has another shape than specified`,
-      'Check that PLATFORM_URL is the base of the platform, without a path of its own.',
-    );
+  if (!listed.success) return oddShape(part, list);
   const seen = plural(listed.data.accounts.length, 'account');
   return ok(part, `is signed in for ${minutes} min more, and sees ${seen}`);
 }

@@ -7,16 +7,21 @@ import type { Http, HttpResult } from '../../venue/http.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
 import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
-import {
-  accountsMaxBytes,
-  accountsPath,
-  permitsPlacing,
-  type UserAccounts,
-  userAccounts,
-} from '../../venue/platform/wire/user.ts';
+import { accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '../../venue/platform/wire/user.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { ClientToken, type ClientTokenDeps } from './client-token.ts';
-import { type Finding, fail, fixOfStatus, getSignedIn, ok, type SignedIn, warn } from './finding.ts';
+import {
+  type Finding,
+  fail,
+  fixOfStatus,
+  getSignedIn,
+  listAccounts,
+  oddShape,
+  ok,
+  reachFix,
+  type SignedIn,
+  warn,
+} from './finding.ts';
 
 interface PlatformFindings {
   readonly findings: readonly Finding[];
@@ -73,10 +78,7 @@ async function signIn(
 ): Promise<SignedInFinding> {
   const minutesOf = ({ expiresAtMs }: { readonly expiresAtMs: number }) =>
     Math.round((expiresAtMs - clock.nowMs()) / 60_000);
-  const list = (accessToken: Secret) =>
-    getSignedIn({ http, accessToken }, 'list_accounts', `${platformUrl}${accountsPath}`, {
-      maxBytes: accountsMaxBytes,
-    });
+  const list = (accessToken: Secret) => listAccounts({ http, platformUrl, accessToken });
   const first = await client.next();
   if (!first.ok) return { finding: noToken(first.error, platformUrl) };
   const listed = await list(first.accessToken);
@@ -107,7 +109,7 @@ function noToken(error: PlatformError | 'unread', platformUrl: string): Finding 
   const fix =
     error.code === 'LOGIN_REQUIRED'
       ? 'Check PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET; a lost secret is made anew in the client center.'
-      : `Check PLATFORM_URL${pathOf(platformUrl)}, and that this machine may reach it.`;
+      : reachFix(`PLATFORM_URL${pathOf(platformUrl)}`);
   return fail('sign-in', `no token: ${error.message}`, fix);
 }
 
@@ -133,21 +135,13 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
  */
 async function checkAccounts(config: Config, at: SignedIn, result: HttpResult): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
-  if (result.kind === 'failed')
-    return [fail('accounts', `${url}: ${result.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
+  if (result.kind === 'failed') return [fail('accounts', `${url}: ${result.message}`, reachFix('PLATFORM_URL'))];
   if (result.status !== 200) {
     const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
     return [fail('accounts', `the list (${url}) is answered with ${result.status}`, fix)];
   }
   const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
-  if (!listed.success)
-    return [
-      fail(
-        'accounts',
-        `the list (${url}) is answered with 200, and has another shape than specified`,
-        'Check that PLATFORM_URL is the base of the platform, without a path of its own.',
-      ),
-    ];
+  if (!listed.success) return [oddShape('accounts', `the list (${url})`)];
   const unique = new Set(listed.data.accounts.map((account) => account.trading_account_id));
   const seen = [...unique];
   const followed = config.platformAccounts ?? seen;
@@ -220,12 +214,7 @@ async function checkOrders(config: Config, at: SignedIn, accountId: string): Pro
 }
 
 function listFinding(part: string, result: HttpResult, url: string, setting: string): Finding {
-  if (result.kind === 'failed')
-    return fail(
-      part,
-      `${url} does not answer: ${result.message}`,
-      `Check ${setting}, and that this machine may reach it.`,
-    );
+  if (result.kind === 'failed') return fail(part, `${url} does not answer: ${result.message}`, reachFix(setting));
   if (result.status === 200) return ok(part, 'the list can be read');
   return fail(
     part,
@@ -253,10 +242,8 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
     headers: {},
   });
   const reading = readingOf(result, clock.nowMs(), clock.monotonicMs() - beganMs);
-  if (result.kind === 'failed') {
-    const fix = 'Check PLATFORM_URL, and that this machine may reach it.';
-    return fail('platform', `${platformUrl} does not answer: ${result.message}`, fix);
-  }
+  if (result.kind === 'failed')
+    return fail('platform', `${platformUrl} does not answer: ${result.message}`, reachFix('PLATFORM_URL'));
   if (reading === undefined)
     return warn(
       'clock',

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { SocketEnd } from '../../service/sources/socket.ts';
-import { type CheckDeps, type Finding, fail, ok } from './finding.ts';
+import { type CheckDeps, type Finding, fail, ok, reachFix } from './finding.ts';
 
 type StreamCheckDeps = Pick<CheckDeps, 'openSocket' | 'clock'>;
 
@@ -23,12 +23,7 @@ async function checkStream(part: string, url: string, accessToken: Secret, deps:
   const setting = part === 'stream' ? 'PLATFORM_STREAM_URL' : 'PLATFORM_STAGING_STREAM_URL';
   const result = await handshake(url, accessToken, deps);
   if (result === 'open') return ok(part, 'the handshake succeeds');
-  if (result === 'late')
-    return fail(
-      part,
-      `${url}: no handshake within ${handshakeWithinMs} ms`,
-      `Check ${setting}, and that this machine may reach it.`,
-    );
+  if (result === 'late') return fail(part, `${url}: no handshake within ${handshakeWithinMs} ms`, reachFix(setting));
   return fail(part, `${url}: ${describeEnd(result)}`, fixOf(result, setting));
 }
 

@@ -2,6 +2,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { SocketFactory } from '../../service/sources/socket.ts';
 import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
+import { accountsMaxBytes, accountsPath } from '../../venue/platform/wire/user.ts';
 
 /** The parts of the checks. */
 export interface CheckDeps extends Ambient {
@@ -57,4 +58,19 @@ export function getSignedIn(
     headers: { authorization: new Secret(`Bearer ${accessToken.reveal()}`) },
     ...more,
   });
+}
+
+export function reachFix(setting: string): string {
+  return `Check ${setting}, and that this machine may reach it.`;
+}
+
+/** Accounts of a token, as the platform lists them. */
+export function listAccounts(at: SignedIn): Promise<HttpResult> {
+  return getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`, { maxBytes: accountsMaxBytes });
+}
+
+/** `list`: how the list begins a sentence. */
+export function oddShape(part: string, list: string): Finding {
+  const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
+  return fail(part, `${list} is answered with 200, and has another shape than specified`, fix);
 }

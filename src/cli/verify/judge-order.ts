@@ -1,4 +1,4 @@
-import type { UpdatePosition } from '../../service/log/update-position.ts';
+import { comparePositions, type UpdatePosition } from '../../service/log/update-position.ts';
 import type { AuditedOrder } from '../../store/commands/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
@@ -77,17 +77,12 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): VerifyFinding
 
 /** Without a row in the log the order's generation is not known, so the topic's counts. */
 function isAhead(at: UpdatePosition, { revision, newest }: AuditedOrder): boolean {
-  const generation = newest?.generation ?? at.generation;
-  return (
-    at.generation > generation ||
-    (at.generation === generation && at.revision > Math.max(revision, newest?.revision ?? 0))
-  );
+  const { generation = at.generation, revision: logged = 0 } = newest ?? {};
+  return comparePositions(at, { generation, revision: Math.max(revision, logged) }) > 0;
 }
 
 function isBehind(at: UpdatePosition | undefined, { revision, newest }: AuditedOrder): boolean {
-  if (at === undefined) return true;
-  const generation = newest?.generation ?? at.generation;
-  return at.generation < generation || (at.generation === generation && at.revision < revision);
+  return at === undefined || comparePositions(at, { generation: newest?.generation ?? at.generation, revision }) < 0;
 }
 
 function inPlace(stray: StrayRecord | undefined): string {

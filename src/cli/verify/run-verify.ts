@@ -12,18 +12,12 @@ import {
 } from '../../store/commands/audit-reads.ts';
 import { relayBacklog } from '../../store/orders/update-log.ts';
 import { type Acknowledged, judgeOrder, type VerifyFinding } from './judge-order.ts';
-import type { StrayRecord, TopicFold } from './topic-fold.ts';
-import { type FoldDeps, foldTopic } from './topic-fold.ts';
+import { type FoldDeps, foldTopic, type StrayRecord, type TopicFold } from './topic-fold.ts';
 
-export interface VerifyDeps extends Omit<FoldDeps, 'onProgress'> {
+export interface VerifyDeps extends FoldDeps {
   readonly pool: Pool;
   /** Called at the start of each step. */
   readonly onStep: (sentence: string) => void;
-  /**
-   * Progress within the step: 0 to 1, or undefined without a known total; then a count, and the
-   * word for its unit.
-   */
-  readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
 export interface VerifyOptions {
@@ -69,16 +63,10 @@ export async function runVerify(deps: VerifyDeps, options: VerifyOptions): Promi
   deps.onProgress(1, orders.length, 'order');
   onStep('waiting for records under way');
   const acknowledged = await awaitRelay(deps, options);
-  const folding = {
-    ...deps,
-    onProgress: (part: number | undefined, records: number) => deps.onProgress(part, records, 'record'),
-  };
   onStep(`reading ${topics.state}`);
-  const state = await foldTopic(folding, { ...options, topic: topics.state, byPlace: true });
+  const state = await foldTopic(deps, { ...options, topic: topics.state, byPlace: true });
   if (!stateOnly) onStep(`reading ${topics.updates}`);
-  const updates = stateOnly
-    ? undefined
-    : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
+  const updates = stateOnly ? undefined : await foldTopic(deps, { ...options, topic: topics.updates, byPlace: false });
   // An empty partition does not show how far back its records went.
   const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - keptForMs(options));
   const findings = orders.flatMap((order) => {

@@ -85,8 +85,11 @@ const mostFailures = 5;
 
 export interface FoldDeps extends FollowDeps {
   readonly signal: AbortSignal;
-  /** `part`: 0 to 1, by offsets. */
-  readonly onProgress: (part: number | undefined, records: number) => void;
+  /**
+   * Progress within the step: 0 to 1, or undefined without a known total; then a count, and the
+   * word for its unit.
+   */
+  readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
 /**
@@ -99,7 +102,7 @@ export async function foldTopic(
 ): Promise<TopicFold> {
   const { kafka, topic, byPlace } = options;
   const fold = new TopicFold({ byPlace });
-  const way = await TopicWay.of(deps, kafka, topic);
+  const way = new TopicWay(await withAdmin(deps, kafka, (admin) => admin.fetchTopicOffsets(topic)));
   const over = new AbortController();
   using either = abortWith(over.signal, deps.signal);
   let failures = 0;
@@ -123,7 +126,7 @@ export async function foldTopic(
     if (gone.length > 0) break;
     fold.addRecord(record);
     way.pass(record);
-    if (fold.records % 1_000 === 0) deps.onProgress(way.part, fold.records);
+    if (fold.records % 1_000 === 0) deps.onProgress(way.part, fold.records, 'record');
   }
   deps.signal.throwIfAborted();
   if (over.signal.aborted) throw last;
@@ -131,7 +134,7 @@ export async function foldTopic(
   const [jump] = gone;
   if (jump !== undefined)
     throw new Error(`${topic}: records of partition ${jump.partition} were deleted while they were read; begin again`);
-  deps.onProgress(1, fold.records);
+  deps.onProgress(1, fold.records, 'record');
   return fold;
 }
 
@@ -141,13 +144,9 @@ class TopicWay {
   private readonly next = new Map<number, number>();
   private readonly whole: number;
 
-  private constructor(offsets: readonly { readonly partition: number; readonly low: string; readonly high: string }[]) {
+  constructor(offsets: readonly { readonly partition: number; readonly low: string; readonly high: string }[]) {
     for (const { partition, low } of offsets) this.next.set(partition, Number(low));
     this.whole = offsets.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
-  }
-
-  static async of(deps: FollowDeps, kafka: KafkaOptions, topic: string): Promise<TopicWay> {
-    return new TopicWay(await withAdmin(deps, kafka, (admin) => admin.fetchTopicOffsets(topic)));
   }
 
   get part(): number {
