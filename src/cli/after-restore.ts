@@ -8,7 +8,7 @@ import { highestGeneration } from '../service/log/update-position.ts';
 import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
-import { wholeNumber } from './io/flag-text.ts';
+import { numberBetween } from './io/flag-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
@@ -32,7 +32,11 @@ export function afterRestoreCommand(io: CliIo): Command {
     .description(
       'Raises the generation of published updates, after the database was restored from a copy or a failover lost commits.',
     )
-    .option('--at-least <n>', 'the least generation; Kafka is not asked which ones were used', wholeNumber(1, 999_999))
+    .option(
+      '--at-least <n>',
+      'the least generation; Kafka is not asked which ones were used',
+      numberBetween(1, 999_999),
+    )
     .option('--json', 'print { generation, attempts } as JSON')
     .addHelpText('after', examples)
     .action((flags: AfterRestoreFlags) => runAfterRestore(io, flags));

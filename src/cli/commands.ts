@@ -6,7 +6,7 @@ import type { Verb } from './rest/verb.ts';
 
 type CommandFactory = (io: CliIo) => Command;
 
-/** A command that is one verb over REST. */
+/** A command with one verb over REST. */
 async function verbOf<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
   verb: Verb<Shape, Flags, Shown>,
 ): Promise<CommandFactory> {

@@ -103,7 +103,7 @@ function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Pr
   ]);
 }
 
-/** With the screen of sign-in, the linked logins, and the streams by the first token that there is. */
+/** Also the sign-in screen, the linked logins, and the streams by the first token. */
 async function checkPlatformWhole(config: Config, deps: CheckDeps): Promise<readonly Finding[]> {
   const { platformAuthUrl: authUrl } = config;
   const [client, screen, logins] = await Promise.all([

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
 import { usage } from '../runtime/program-error.ts';
-import { flagOf, shapedNumber } from './io/flag-text.ts';
+import { flagName, shapedNumber } from './io/flag-text.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
@@ -105,14 +105,14 @@ function addBoundFlags(command: Command): Command {
     .option('--account <id>', 'only commands on this account');
   for (const name of limitNames) {
     const [value, read, help] = boundFlags[name];
-    command.addOption(new Option(`--${flagOf(name)} ${value}`, help).argParser(read));
+    command.addOption(new Option(`--${flagName(name)} ${value}`, help).argParser(read));
   }
   return command.addOption(new Option('--clear <limits>', 'bounds to take away, separated by commas').argParser(words));
 }
 
 function boundsOf(flags: SetFlags): Readonly<Record<string, unknown>> {
   const cleared = (flags.clear ?? []).map((word) => {
-    const name = limitNames.find((each) => flagOf(each) === word || each === word);
+    const name = limitNames.find((each) => flagName(each) === word || each === word);
     if (name === undefined) throw usage(`there is no limit ${printable(word)}`);
     return [name, null] as const;
   });

@@ -5,7 +5,7 @@ import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { foreignSchemaFix } from '../store/migrations.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
-import { wholeNumber } from './io/flag-text.ts';
+import { numberBetween } from './io/flag-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, readConfig } from './io/read-config.ts';
 import { unreachable } from './with-database.ts';
@@ -36,7 +36,7 @@ export function migrateCommand(io: CliIo): Command {
     .option(
       '--shards <number>',
       `how many shards a new database gets, 1 to ${maxShardCount} (default: ${defaultShardCount})`,
-      wholeNumber(1, maxShardCount),
+      numberBetween(1, maxShardCount),
     )
     .option('--roles-only', 'make the group roles and their rights on the schema alone, for a restore')
     .option('--json', 'print the applied migrations as JSON')

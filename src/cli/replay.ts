@@ -11,15 +11,14 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import type { FoundTopic } from '../service/log/judge-topic-ends.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher.ts';
-import type { PublishError } from '../service/log/publisher.ts';
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
-import { instantFlag, wholeNumber } from './io/flag-text.ts';
+import { instantFlag, numberBetween } from './io/flag-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
-import { type ReplayProgress, runReplay } from './replay/run-replay.ts';
+import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
 const examples = `
@@ -52,7 +51,7 @@ export function replayCommand(io: CliIo): Command {
     .option('--from-seq <n>', 'from this number of the log on', seqFlag)
     .option('--since <instant>', 'only updates recorded from this instant on (ISO 8601)', instantFlag)
     .option('--order <stream:id>', 'only this order', orderFlag)
-    .option('--rate <n>', 'updates a second at most', wholeNumber(1, 999_999), 1_000)
+    .option('--rate <n>', 'updates a second at most', numberBetween(1, 999_999), 1_000)
     .option('--force', 'also onto the live topic of updates')
     .option('--json', 'print { sent, reachedSeq, complete } as JSON')
     .addHelpText('after', examples)
@@ -131,12 +130,7 @@ async function replayLog(
   try {
     // To the live topic the relay sends what it has not sent yet, each behind what it follows.
     const slice = present({ published: deps.live !== undefined, sinceMs: since, order });
-    const patience = {
-      backoff: new Backoff(io.random, { firstMs: 200, maxMs: 5_000 }),
-      onTrouble: (error: PublishError) =>
-        io.stderr.write(`tidemark: warning: Kafka accepts no records (${error.message}); trying again\n`),
-    };
-    await runReplay({ ...deps, ...patience, clock, onProgress }, { slice, afterSeq, upToSeq, rate });
+    await runReplay({ ...deps, ...patience(io), clock, onProgress }, { slice, afterSeq, upToSeq, rate });
   } catch (error) {
     throw new ProgramError(`it ended after ${plural(last.sent, 'update')}: ${sentenceOf(error)}`, {
       code: 'REPLAY',
@@ -158,6 +152,14 @@ async function replayLog(
   if (accepted)
     io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
   if (!complete) io.exit(exitCodes.failed);
+}
+
+function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTrouble'> {
+  return {
+    backoff: new Backoff(random, { firstMs: 200, maxMs: 5_000 }),
+    onTrouble: (error) =>
+      stderr.write(`tidemark: warning: Kafka accepts no records (${error.message}); trying again\n`),
+  };
 }
 
 /** Our other topics hold other records, or must not get repeats. */

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { present } from '../contract/body-fields.ts';
 import { createLogger } from '../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf, usage } from '../runtime/program-error.ts';
+import { unlessAborted } from '../runtime/waiting.ts';
 import { type AlpacaDescription, alpacaSettings } from '../sandbox/alpaca/describe-alpaca.ts';
 import { startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
 import { shapedNumber } from './io/flag-text.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 
 const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
@@ -94,13 +95,8 @@ async function serve<Description>(
 ): Promise<void> {
   if (flags.json) printJson(io, sandbox.description);
   else io.stdout.write(words(sandbox.description));
-  await new Promise<void>((resolve) => {
-    const unsubscribe = io.onSignal(() => resolve());
-    void sandbox.stopAsked.then(() => {
-      unsubscribe();
-      resolve();
-    });
-  });
+  using interrupted = abortOnSignal(io);
+  await unlessAborted(sandbox.stopAsked, interrupted.signal).catch(() => undefined);
   await sandbox.stop();
 }
 

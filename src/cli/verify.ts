@@ -134,7 +134,7 @@ async function repair(deps: VerifyDeps, options: VerifyOptions, { findings }: Ve
   return written.size;
 }
 
-/** The lane's own writer. It fences that of the service until the service opens one again. */
+/** The lane's own writer. It fences the service's until the service opens one again. */
 function stateWriterOf(lane: number, deps: VerifyDeps, { kafka, topics }: VerifyOptions): TransactionalPublisher {
   return new TransactionalPublisher(
     { ...deps, metrics: createMetrics().relay },

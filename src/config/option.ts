@@ -133,10 +133,10 @@ function parseEntry(text: string): StaticToken | undefined {
 }
 
 /** `S` keeps whether a fallback is given, since that decides if the value can be absent. */
-type Built<S extends OptionText, T> = S & OptionKind<T>;
+export type Built<S extends OptionText, T> = S & OptionKind<T>;
 
-const refused = (problem: string) => ({ ok: false, problem }) as const;
-const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
+export const refused = (problem: string) => ({ ok: false, problem }) as const;
+export const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
 /**
  * A fault quotes a number, with its unit or without, or a word of at most five letters, since a

@@ -1,6 +1,6 @@
 import { parseProxy } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
-import { inGroup, type OptionKind, type OptionText } from './option.ts';
+import { accepted, type Built, inGroup, type OptionText, refused } from './option.ts';
 
 /**
  * The way out, by the names curl and most other programs read. The names in small letters are read
@@ -27,7 +27,7 @@ export const proxyOptions = inGroup('Proxy', {
  * An address that may carry credentials. It is printed without them, even without the user, since
  * some proxies take a key there.
  */
-function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
+function proxy<const S extends OptionText>(spec: S): Built<S, Secret> {
   const kind = 'address, http:// or https://';
   return {
     ...spec,
@@ -37,12 +37,9 @@ function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
     parse: (text) => {
       const parsed = parseProxy(text);
       if (parsed === undefined)
-        return {
-          ok: false,
-          problem: 'must be the address of an HTTP proxy: http://HOST:PORT, or https:// for TLS to the proxy',
-        };
+        return refused('must be the address of an HTTP proxy: http://HOST:PORT, or https:// for TLS to the proxy');
       const shown = parsed.authorization === undefined ? parsed.name : parsed.name.replace('://', '://[redacted]@');
-      return { ok: true, value: new Secret(text), shown };
+      return accepted(new Secret(text), shown);
     },
   };
 }
@@ -51,14 +48,14 @@ function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
  * Separated by commas or blanks. Any text is taken: other programs read the same variable, and each
  * leaves out the parts it does not know.
  */
-function bypasses<const S extends OptionText>(spec: S): S & OptionKind<readonly string[]> {
+function bypasses<const S extends OptionText>(spec: S): Built<S, readonly string[]> {
   return {
     ...spec,
     kind: 'host names, IP addresses and networks, separated by commas',
     alsoInSmallLetters: true,
     parse: (text) => {
       const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
-      return { ok: true, value: Object.freeze(entries), shown: entries.join(',') };
+      return accepted(Object.freeze(entries), entries.join(','));
     },
   };
 }

@@ -8,13 +8,13 @@ interface Named {
 }
 
 /** Where REST takes places. */
-export function ordersPath(stream: Stream): string {
+export function placePath(stream: Stream): string {
   return `/v1/${traits[stream].market === 'securities' ? '' : 'predictions/'}orders`;
 }
 
 /** An order's address in REST, for commands. */
 export function orderPath({ stream, orderId }: Pick<Named, 'stream' | 'orderId'>): string {
-  return `${ordersPath(stream)}/${encodeURIComponent(orderId)}`;
+  return `${placePath(stream)}/${encodeURIComponent(orderId)}`;
 }
 
 /** The same for its cancel: with its account, and its stream where another one is meant without. */

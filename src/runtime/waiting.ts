@@ -126,8 +126,8 @@ interface Fetched {
 }
 
 /**
- * A request (a GET, where `init` says nothing else) with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No
- * redirect is followed.
+ * A request (a GET without `init`) with its body, or a `DeadlineError`. Rejects as `fetch` does
+ * when nothing answers. No redirect is followed.
  */
 export async function fetchWithin(
   io: { readonly fetch: typeof fetch; readonly clock: Clock },

@@ -66,7 +66,7 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 
 it('every file that declares a verb is looked at', () => {
   const declaring = sources.filter(
-    ({ name, text }) => !name.startsWith('rest/') && /[:=] (?:List|Each)?Verb</.test(text),
+    ({ name, text }) => !/^(?:rest\/|commands\.ts)/.test(name) && /[:=] (?:List|Each)?Verb</.test(text),
   );
   expect(declaring.map(({ name }) => name).toSorted()).toEqual(Object.keys(modules).toSorted());
 });

@@ -7,7 +7,7 @@ export function resultText({ result, presumedAbsent }: Pick<CommandAnswer, 'resu
   return `${result}${presumedAbsent ? ', presumed absent' : ''}`;
 }
 
-/** The order's id, and its status where that is known. */
+/** The order's id, with its status if known. */
 export function orderOf({ orderId, orderStatus }: Pick<CommandAnswer, 'orderId' | 'orderStatus'>): string | undefined {
   return orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`;
 }

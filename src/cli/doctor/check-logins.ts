@@ -5,11 +5,11 @@ import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
 import {
+  askForAccounts,
   type CheckDeps,
   type Finding,
   fail,
   fixOfStatus,
-  listAccounts,
   oddShape,
   ok,
   reachFix,
@@ -72,7 +72,7 @@ async function checkLogin(
     );
   const url = `${deps.platformUrl}${accountsPath}`;
   const list = `its list of accounts (${url})`;
-  const result = await listAccounts({ ...deps, accessToken });
+  const result = await askForAccounts({ ...deps, accessToken });
   if (result.kind === 'failed')
     return fail(part, `${url} does not answer: ${result.message}`, reachFix('PLATFORM_URL'));
   if (result.status === 401 && token.refreshToken !== undefined) {

@@ -11,11 +11,11 @@ import { accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '.
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { ClientToken, type ClientTokenDeps } from './client-token.ts';
 import {
+  askForAccounts,
   type Finding,
   fail,
   fixOfStatus,
   getSignedIn,
-  listAccounts,
   oddShape,
   ok,
   reachFix,
@@ -78,7 +78,7 @@ async function signIn(
 ): Promise<SignedInFinding> {
   const minutesOf = ({ expiresAtMs }: { readonly expiresAtMs: number }) =>
     Math.round((expiresAtMs - clock.nowMs()) / 60_000);
-  const list = (accessToken: Secret) => listAccounts({ http, platformUrl, accessToken });
+  const list = (accessToken: Secret) => askForAccounts({ http, platformUrl, accessToken });
   const first = await client.next();
   if (!first.ok) return { finding: noToken(first.error, platformUrl) };
   const listed = await list(first.accessToken);

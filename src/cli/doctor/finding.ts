@@ -4,7 +4,7 @@ import type { SocketFactory } from '../../service/sources/socket.ts';
 import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
 import { accountsMaxBytes, accountsPath } from '../../venue/platform/wire/user.ts';
 
-/** The parts of the checks. */
+/** Given to each check. */
 export interface CheckDeps extends Ambient {
   readonly http: Http;
   readonly fetch: typeof fetch;
@@ -64,8 +64,8 @@ export function reachFix(setting: string): string {
   return `Check ${setting}, and that this machine may reach it.`;
 }
 
-/** Accounts of a token, as the platform lists them. */
-export function listAccounts(at: SignedIn): Promise<HttpResult> {
+/** A token's accounts, as the platform lists them. */
+export function askForAccounts(at: SignedIn): Promise<HttpResult> {
   return getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`, { maxBytes: accountsMaxBytes });
 }
 

@@ -27,7 +27,7 @@ export function instantFlag(text: string): number {
 }
 
 /** A whole number in a range. */
-export function wholeNumber(least: number, most: number): (text: string) => number {
+export function numberBetween(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
@@ -35,7 +35,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** The flag of an option as commander has it, or of a field: `if-revision` for `ifRevision`. */
-export function flagOf(name: string): string {
+/** A field's flag: `if-revision` for `ifRevision`. */
+export function flagName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -22,7 +22,7 @@ export function printJson(io: Pick<CliIo, 'stdout'>, value: unknown, indent?: nu
   io.stdout.write(`${JSON.stringify(value, undefined, indent)}\n`);
 }
 
-/** Aborts when the process is asked to end, with `reason`. Disposing it (`using`) stops listening. */
+/** Aborts with `reason` when the process is asked to end. Disposing it stops listening. */
 export function abortOnSignal(io: Pick<CliIo, 'onSignal'>, reason?: unknown) {
   const asked = new AbortController();
   const unsubscribe = io.onSignal(() => asked.abort(reason));

@@ -94,7 +94,7 @@ export function commandLogger(io: CliIo, config: Config): Logger {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
 }
 
-/** The parts of nearly every job of a command. */
+/** For nearly every job in a command. */
 export function ambientOf(io: CliIo, config: Config): Ambient {
   const { clock, random } = io;
   return { clock, random, log: commandLogger(io, config) };

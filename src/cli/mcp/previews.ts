@@ -7,7 +7,7 @@ import {
   placeAccountBody,
   placePredictionBody,
 } from '../../contract/command-bodies.ts';
-import { cancelPath, ordersPath } from '../../contract/order-path.ts';
+import { cancelPath, placePath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
 import type { CommandRequest } from '../../domain/command.ts';
@@ -70,7 +70,7 @@ type Place = Extract<CommandRequest, { kind: 'place' }>;
 async function previewOf(session: Session, place: Place, body: unknown): Promise<ToolAnswer> {
   const { kind, stream, accountId, terms } = place;
   const client = session.client();
-  const request = { method: 'POST', path: ordersPath(stream), body } as const;
+  const request = { method: 'POST', path: placePath(stream), body } as const;
   await callerThatTrades(client);
   const worth = await judgedBy(client, request);
   const { symbol } = terms;

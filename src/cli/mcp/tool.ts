@@ -94,7 +94,7 @@ export async function readPage<Listed extends Page<unknown>>(
   }
 }
 
-/** A page under its name: a line and the short form of each row, and where the next page begins. */
+/** A page under its name: for each row a line and its short form, then the next page's cursor. */
 export function pageAnswer<Row>(
   name: string,
   { items, next }: Page<Row>,

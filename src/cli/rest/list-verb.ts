@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type Filters, nameOn } from '../../contract/list-filters.ts';
-import { flagOf, wholeNumber } from '../io/flag-text.ts';
+import { flagName, numberBetween } from '../io/flag-text.ts';
 import { type CliIo, printJson } from '../io/io.ts';
 import type { RestClient } from './rest-client.ts';
 import { query, type RestFlags, restClient } from './rest-flags.ts';
@@ -35,7 +35,7 @@ export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFl
   verb: ListVerb<Page, Flags, Row>,
 ): Command {
   const flags = (command: Command) =>
-    (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', wholeNumber(1, 9999), 50);
+    (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', numberBetween(1, 9999), 50);
   return commandOf<Flags>({ ...verb, flags }, (_args, given) => runList(io, verb, given));
 }
 
@@ -52,7 +52,7 @@ const values = {
 export function addFilterFlags(command: Command, filters: Filters): Command {
   for (const [name, filter] of Object.entries(filters)) {
     const { takes } = filter;
-    const flag = `--${flagOf(nameOn('flag', name, filter))}`;
+    const flag = `--${flagName(nameOn('flag', name, filter))}`;
     const about = filter.off?.about ?? filter.about;
     const says = `${about.charAt(0).toLowerCase()}${about.slice(1).replaceAll('`', '')}`;
     if (takes === 'flag') command.option(flag, says);
@@ -97,7 +97,7 @@ export async function readPages<Page extends z.ZodType<Listed>>(
     readonly filter?: Readonly<Record<string, string | undefined>>;
     readonly page: Page;
     readonly most: number;
-    /** The parameter for the next page; `cursor` where it is left out. */
+    /** The next page's parameter; `cursor` if left out. */
     readonly by?: 'after';
   },
 ): Promise<{ readonly items: z.infer<Page>['items'][number][]; readonly more: boolean }> {

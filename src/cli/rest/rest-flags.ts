@@ -5,7 +5,7 @@ import { securitiesStreams } from '../../domain/streams.ts';
 import { usage } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
-import { flagOf } from '../io/flag-text.ts';
+import { flagName } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
@@ -89,7 +89,7 @@ export function refuseFlags<Flags extends object>(
 ): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
-  throw usage(`--${flagOf(given)} ${why}`);
+  throw usage(`--${flagName(given)} ${why}`);
 }
 
 /** Names each instance without an answer for its accounts. True: there is one. */

@@ -13,7 +13,7 @@ type RouteName = `${Method} /v1/${string}`;
 /** An argument: its name in help (`<id>`), its meaning, and the grammar of its text. */
 type Argument = readonly [name: string, about: string, read?: (text: string) => string | number | readonly string[]];
 
-/** The words of a verb. */
+/** A verb's words. */
 interface Spoken {
   readonly name: string;
   readonly does: string;
@@ -27,7 +27,7 @@ interface Spoken {
   readonly keyed?: true;
 }
 
-/** The requesting part of a verb. */
+/** A verb's request. */
 export interface AskingVerb<Shape extends z.ZodType, Flags extends RestFlags> extends Spoken {
   /**
    * As in the table of routes. The path's parameters are the last among `--account` and the
