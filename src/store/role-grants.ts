@@ -5,7 +5,7 @@ import { type Migration, readMigrations } from './migrations.ts';
 export type GrantedRole = 'tidemark_app' | 'tidemark_reader';
 
 /** One right the migrations give a role. */
-export interface RoleGrant {
+interface RoleGrant {
   /** `SELECT`, `EXECUTE`, `UPDATE (dealt_at)`. */
   readonly privilege: string;
   /** `public.orders`, `FUNCTION public.apply_batch`, `SCHEMA public`, `SEQUENCE public.…`. */
