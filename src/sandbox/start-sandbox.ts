@@ -216,7 +216,7 @@ async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string
   const eventFaults = new EventFaults({ plan: faults, concealments, exchange, ledger, random: eventRandom, words });
   const feedDeps = { ledger, subscriptions, faults: eventFaults, wire, words };
   const feed = new EventFeed(feedDeps, { detail: options.ledger.detail });
-  ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
+  ledger.enter('start', { options: { ...options, users: undefined, clients: undefined } });
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const step = () => feed.during('market', () => market.step());
   const pacer = pacerOf({ clock, step, ledger, subscriptions }, options.market);

@@ -152,7 +152,7 @@ function cancelAll(parts: SandboxParts, request: FastifyRequest): object[] {
     const id = order.terms.orderId;
     // It ended together with one before it.
     if (isClosed(order.state)) return { id, status: 200 };
-    const result = attemptWrite(parts, request, cancelAlpacaOrder(parts.entry, account, id), '');
+    const result = attemptWrite(parts, request, cancelAlpacaOrder(parts.entry, account, id));
     if (!isRefusal(result)) return { id, status: 200 };
     return { id, status: result.status, body: { code: Number(result.code), message: result.message } };
   });

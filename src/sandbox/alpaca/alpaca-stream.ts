@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Principal } from '../auth/directory.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import type { EventFaults } from '../stream/event-faults.ts';
 import type { StreamProtocol } from '../stream/stream-server.ts';
@@ -86,5 +85,5 @@ function follow(deps: StreamDeps, session: StreamSession, accountId: string, lis
 }
 
 function note({ ledger }: SandboxParts, session: StreamSession, what: string, accountId: string): void {
-  ledger.enter('session', `,"session":${session.number},"what":"${what}","accountId":${jsonText(accountId)}`);
+  ledger.enter('session', { session: session.number, what, accountId });
 }

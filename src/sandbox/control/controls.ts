@@ -66,7 +66,7 @@ export class Controls {
     const missing = (order.now ?? []).find((action) => this.namesMissingAccount(action));
     if (missing !== undefined)
       return { refused: 'unknown_account', message: 'an action names an account that is not there' };
-    parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
+    parts.ledger.enter('fault', { what: 'set', order });
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
     parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
     parts.faults.setOrderRates(order.orders ?? {}, order.concealMs);
@@ -93,7 +93,7 @@ export class Controls {
     for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
     parts.hanging.cutAll();
     parts.tokens.restoreLifetime();
-    parts.ledger.enter('fault', ',"what":"healed"');
+    parts.ledger.enter('fault', { what: 'healed' });
   }
 
   /**
@@ -101,13 +101,13 @@ export class Controls {
    * further either.
    */
   setRate(rate: number): void {
-    this.deps.parts.ledger.enter('fault', `,"what":"rate","rate":"${rate}"`);
+    this.deps.parts.ledger.enter('fault', { what: 'rate', rate: String(rate) });
     this.deps.pacer.setRate(rate);
     this.deps.parts.entry.venue.pause(rate === 0);
   }
 
   burst(count: number): void {
-    this.deps.parts.ledger.enter('fault', `,"what":"burst","count":${count}`);
+    this.deps.parts.ledger.enter('fault', { what: 'burst', count });
     this.deps.pacer.burst(count);
   }
 
@@ -133,7 +133,7 @@ export class Controls {
     const { exchange, directory, ledger } = this.deps.parts;
     if (!directory.users.has(username)) return { refused: 'not_possible', message: 'there is no such user' };
     if (exchange.accounts.has(id)) return { refused: 'not_possible', message: 'there is such an account already' };
-    ledger.enter('fault', `,"what":"account_opened","accountId":${JSON.stringify(id)}`);
+    ledger.enter('fault', { what: 'account_opened', accountId: id });
     const opened = { id, owner: username, status: 'OPEN', ...account };
     exchange.addAccount(opened);
     this.deps.market.forgetPlaces();
@@ -150,10 +150,7 @@ export class Controls {
     const { parts, market, subscriptions } = this.deps;
     const account = parts.exchange.accounts.get(id);
     if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
-    parts.ledger.enter(
-      'fault',
-      `,"what":"account","accountId":${JSON.stringify(id)},"change":${JSON.stringify(change)}`,
-    );
+    parts.ledger.enter('fault', { what: 'account', accountId: id, change });
     account.status = change.status ?? account.status;
     account.predictions = change.predictions ?? account.predictions;
     account.unlisted = change.listed === undefined ? account.unlisted : !change.listed;
@@ -177,7 +174,7 @@ export class Controls {
   /** How the venue answers from now on. Answers with all its settings. */
   setVenue(change: VenueChange): VenueOptions {
     const { ledger, entry } = this.deps.parts;
-    ledger.enter('fault', `,"what":"venue","change":${JSON.stringify(change)}`);
+    ledger.enter('fault', { what: 'venue', change });
     entry.venue.set(change);
     return entry.venue.options;
   }
@@ -192,14 +189,14 @@ export class Controls {
     if (instrument === undefined) return { refused: 'unknown_symbol', message: 'nothing of that name is traded' };
     if (entry.instrument('prediction', symbol) === instrument && ticks > 99)
       return { refused: 'not_possible', message: 'the price of a prediction lies below 1' };
-    ledger.enter('fault', `,"what":"price","symbol":${JSON.stringify(symbol)},"ticks":${ticks}`);
+    ledger.enter('fault', { what: 'price', symbol, ticks });
     instrument.ticks = ticks;
     return { symbol, ticks };
   }
 
   /** Ends the trading day at once: people's day orders expire. */
   endDay(): { expired: number } {
-    this.deps.parts.ledger.enter('fault', ',"what":"day_ended"');
+    this.deps.parts.ledger.enter('fault', { what: 'day_ended' });
     return { expired: this.deps.parts.entry.venue.endDay() };
   }
 

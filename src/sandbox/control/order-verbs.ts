@@ -168,7 +168,7 @@ export function castVerbs(
   app.post('/refresh-mode', async (request) => {
     const { mode } = refreshPart.parse(request.body);
     parts.refreshTokens.mode = mode;
-    parts.ledger.enter('fault', `,"what":"refresh_mode","mode":"${mode}"`);
+    parts.ledger.enter('fault', { what: 'refresh_mode', mode });
     return { mode };
   });
   // As when a user takes the consent back: the next refresh is refused for good, and the access
@@ -179,7 +179,7 @@ export function castVerbs(
       (username ?? login.username) === login.username && (clientId ?? login.clientId) === login.clientId;
     const logins = parts.refreshTokens.revoke(fits);
     const tokens = parts.tokens.revoke((principal) => principal.loginId !== undefined && fits(principal));
-    parts.ledger.enter('fault', `,"what":"end_logins","logins":${logins},"tokens":${tokens}`);
+    parts.ledger.enter('fault', { what: 'end_logins', logins, tokens });
     return { logins, tokens };
   });
 }

@@ -29,7 +29,7 @@ export interface Write {
   readonly stream: Stream;
   readonly accountId: string;
   /** `clientId` or `clientOrderRef`, when one was sent. */
-  readonly reference?: string;
+  readonly reference?: string | undefined;
   /** Who asked, if the order itself does not show it: `placedBy` names only who placed it. */
   readonly by?: string;
   /**
@@ -73,15 +73,16 @@ export interface EntryDeps {
   readonly during: <T>(work: () => T) => T;
 }
 
+export const noSession = 'The session with the venue is down; nothing was sent';
+export const noCapacity = 'Order entry is at capacity; nothing was sent';
+
 /**
  * Why prediction order entry takes nothing just now; nothing is sent to the venue then
  * (specification, "Prediction order errors", 503 and 429).
  */
 export function entryClosed(venue: Venue): Refusal | undefined {
-  if (venue.options.session === 'down')
-    return predictionRefusal('ORDER_ENTRY_UNAVAILABLE', 'The session with the venue is down; nothing was sent');
-  if (venue.waitingCount >= venue.options.capacity)
-    return predictionRefusal('ORDER_ENTRY_AT_CAPACITY', 'Order entry is at capacity; nothing was sent');
+  if (venue.options.session === 'down') return predictionRefusal('ORDER_ENTRY_UNAVAILABLE', noSession);
+  if (venue.waitingCount >= venue.options.capacity) return predictionRefusal('ORDER_ENTRY_AT_CAPACITY', noCapacity);
   return undefined;
 }
 

@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import type { OrderFault } from './fault-shapes.ts';
@@ -39,13 +38,11 @@ export class Concealments {
   meet(order: ExchangeOrder): void {
     const { stream, account, orderId, clOrdId, clientOrderRef } = order.terms;
     const reference = stream === 'account' ? clOrdId : clientOrderRef;
-    const place = { stream, accountId: account.id, ...(reference === undefined ? {} : { reference }) };
-    const met = this.deps.plan.forOrder(place);
+    const met = this.deps.plan.forOrder({ stream, accountId: account.id, reference });
     if (met === undefined) return;
     const { fault, forMs } = met;
     this.concealed.set(order, { fault, timer: this.deps.clock.after(forMs, () => this.lift(order)) });
-    const about = `"stream":"${stream}","orderId":${jsonText(orderId)}${reference === undefined ? '' : `,"reference":${jsonText(reference)}`}`;
-    this.deps.ledger.enter('fault', `,"what":"concealed","fault":"${fault}","forMs":${forMs},${about}`);
+    this.deps.ledger.enter('fault', { what: 'concealed', fault, forMs, stream, orderId, reference });
   }
 
   /** In no list, no GET and on no stream now. */

@@ -30,7 +30,7 @@ interface FaultPlace {
   readonly method?: string;
   readonly path?: string;
   readonly write?: string;
-  readonly reference?: string;
+  readonly reference?: string | undefined;
 }
 
 /** One order entry write's faults. */

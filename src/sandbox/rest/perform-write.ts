@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isRefusal, type Refusal, type Write } from '../entry/write.ts';
+import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
+import { isRefusal, noCapacity, noSession, type Refusal, type Write } from '../entry/write.ts';
 import { present } from '../exchange/change-list.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { MetWriteFault } from '../faults/fault-plan.ts';
 import type { WriteFault } from '../faults/fault-shapes.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -23,29 +23,24 @@ export function performWrite(
   write: Write | Refusal,
 ): FastifyReply {
   if (write.refused) {
-    decide(parts, request, undefined, 'refused', `,"status":${write.status},"code":${jsonText(write.code)}`);
+    decide(parts, request, undefined, 'refused', { status: write.status, code: write.code });
     return sendRefusal(reply, write);
   }
   const { kind, stream, accountId, reference } = write;
-  const place = {
-    method: request.method,
-    write: kind,
-    stream,
-    accountId,
-    ...(reference === undefined ? {} : { reference }),
-  };
-  const met = parts.faults.forWrite(place);
-  if (met === undefined) return answer(reply, write, attemptWrite(parts, request, write, ''));
-  request.fault = met.fault;
-  const fault = `,"fault":"${met.fault}"`;
-  if (met.applied === 'yes')
-    return answerFaulted(parts, request, reply, write, met, attemptWrite(parts, request, write, fault));
-  if (met.applied === 'no') decide(parts, request, write, 'not_applied', fault);
-  else {
-    decide(parts, request, write, 'deferred', `${fault},"delayMs":${met.delayMs}`);
-    parts.entry.lateWrites.add(met.delayMs, () => attemptWrite(parts, request, write, `${fault},"late":true`));
+  const met = parts.faults.forWrite({ method: request.method, write: kind, stream, accountId, reference });
+  if (met === undefined) {
+    const result = attemptWrite(parts, request, write);
+    return isRefusal(result) ? sendRefusal(reply, result) : sendSuccess(reply, write, result);
   }
-  return answerFaulted(parts, request, reply, write, met, undefined);
+  const { fault, delayMs } = met;
+  request.fault = fault;
+  const result = met.applied === 'yes' ? attemptWrite(parts, request, write, { fault }) : undefined;
+  if (met.applied === 'no') decide(parts, request, write, 'not_applied', { fault });
+  if (met.applied === 'late') {
+    decide(parts, request, write, 'deferred', { fault, delayMs });
+    parts.entry.lateWrites.add(delayMs, () => attemptWrite(parts, request, write, { fault, late: true }));
+  }
+  return faultedWrites[fault]({ parts, request, reply, write, met, result });
 }
 
 /**
@@ -53,7 +48,7 @@ export function performWrite(
  * has been sent already.
  */
 export function noteTurnedAway(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  decide(parts, request, undefined, 'refused', `,"status":${reply.statusCode}`);
+  decide(parts, request, undefined, 'refused', { status: reply.statusCode });
   return reply;
 }
 
@@ -62,35 +57,27 @@ export function attemptWrite(
   parts: SandboxParts,
   request: FastifyRequest,
   write: Write,
-  more: string,
+  more: { readonly fault?: WriteFault; readonly late?: true } = {},
 ): ExchangeOrder | Refusal {
   const result = parts.entry.during(() => write.attempt());
-  if (!isRefusal(result)) {
-    const rejected = result.state === 'rejected' ? ',"rejected":true' : '';
-    decide(parts, request, write, 'accepted', `,"orderId":${jsonText(result.terms.orderId)}${rejected}${more}`);
-    return result;
+  if (isRefusal(result)) {
+    const { status, code } = result;
+    decide(parts, request, write, more.late ? 'lapsed' : 'refused', { status, code, ...more });
+  } else {
+    const rejected = result.state === 'rejected' || undefined;
+    decide(parts, request, write, 'accepted', { orderId: result.terms.orderId, rejected, ...more });
   }
-  const late = more.includes('"late"');
-  decide(
-    parts,
-    request,
-    write,
-    late ? 'lapsed' : 'refused',
-    `,"status":${result.status},"code":${jsonText(result.code)}${more}`,
-  );
   return result;
 }
 
-function answer(reply: FastifyReply, write: Write, result: ExchangeOrder | Refusal): FastifyReply {
-  if (isRefusal(result)) return sendRefusal(reply, result);
-  return reply.code(write.answer.status).type('application/json').send(write.answer.body(result));
+function sendSuccess(reply: FastifyReply, { answer }: Write, order: ExchangeOrder): FastifyReply {
+  return reply.code(answer.status).type('application/json').send(answer.body(order));
 }
 
 function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { status, code, message, shape } = refusal;
   // Only prediction refusals are made with the prediction shape, and only from its table of codes.
-  if (shape === 'prediction')
-    return sendPredictionError(reply, code as Parameters<typeof sendPredictionError>[1], message);
+  if (shape === 'prediction') return sendPredictionError(reply, code as PredictionErrorCode, message);
   if (shape === 'alpaca') return reply.code(status).send({ code: Number(code), message });
   if (shape === 'flat') return sendFlat(reply, status, message, [code]);
   return sendNested(reply, status, status === 404 ? 'not_found' : 'conflict', code, message);
@@ -101,17 +88,11 @@ function decide(
   request: FastifyRequest,
   write: Write | undefined,
   decision: string,
-  more: string,
+  more: object,
 ): void {
-  const about = write === undefined ? '' : describe(write);
-  parts.ledger.enter('decision', `,"request":${request.ledgerSeq},"decision":"${decision}"${about}${more}`);
-}
-
-function describe({ kind, stream, accountId, reference, by }: Write): string {
-  let text = `,"write":"${kind}","stream":"${stream}","accountId":${jsonText(accountId)}`;
-  if (reference !== undefined) text += `,"reference":${jsonText(reference)}`;
-  if (by !== undefined) text += `,"by":${jsonText(by)}`;
-  return text;
+  const { kind, stream, accountId, reference, by } = write ?? {};
+  const about = { write: kind, stream, accountId, reference, by };
+  parts.ledger.enter('decision', { request: request.ledgerSeq, decision, ...about, ...more });
 }
 
 interface Met {
@@ -124,40 +105,30 @@ interface Met {
   readonly result: ExchangeOrder | Refusal | undefined;
 }
 
-/** The answer to a write that meets a fault. */
-function answerFaulted(
-  parts: SandboxParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  write: Write,
-  met: MetWriteFault,
-  result: ExchangeOrder | Refusal | undefined,
-): FastifyReply {
-  return answers[met.fault]({ parts, request, reply, write, met, result });
-}
-
 const usualAnswer =
   (fault: Extract<WriteFault, keyof typeof faultedAnswers>) =>
   ({ parts, request, reply }: Met) =>
     faultedAnswers[fault](request, reply, parts);
 
-const answers: Readonly<Record<WriteFault, (met: Met) => FastifyReply>> = {
-  outcome_unknown: ({ reply, write }) => {
-    const message = 'The request may have reached the venue; check the order before sending again';
-    if (write.stream === 'prediction') return sendPredictionError(reply, 'REQUEST_OUTCOME_UNKNOWN', message);
-    return sendNested(reply, 504, 'timeout', 'REQUEST_OUTCOME_UNKNOWN', message);
-  },
+/** The documented body, in the envelope for a prediction order. */
+const documentedAnswer =
+  (code: PredictionErrorCode, message: string) =>
+  ({ reply, write }: Met) => {
+    const { status, type } = predictionErrors[code];
+    return write.stream === 'prediction'
+      ? sendPredictionError(reply, code, message)
+      : sendNested(reply, status, type, code, message);
+  };
+
+/** The answers to a write that meets a fault. */
+const faultedWrites: Readonly<Record<WriteFault, (met: Met) => FastifyReply>> = {
+  outcome_unknown: documentedAnswer(
+    'REQUEST_OUTCOME_UNKNOWN',
+    'The request may have reached the venue; check the order before sending again',
+  ),
   status_504: ({ reply }) => reply.code(504).send(),
-  at_capacity: ({ reply, write }) => {
-    const message = 'Order entry is at capacity; nothing was sent';
-    if (write.stream === 'prediction') return sendPredictionError(reply, 'ORDER_ENTRY_AT_CAPACITY', message);
-    return sendNested(reply, 429, 'rate_limit', 'ORDER_ENTRY_AT_CAPACITY', message);
-  },
-  unavailable: ({ reply, write }) => {
-    const message = 'The session with the venue is down; nothing was sent';
-    if (write.stream === 'prediction') return sendPredictionError(reply, 'ORDER_ENTRY_UNAVAILABLE', message);
-    return sendNested(reply, 503, 'unavailable', 'ORDER_ENTRY_UNAVAILABLE', message);
-  },
+  at_capacity: documentedAnswer('ORDER_ENTRY_AT_CAPACITY', noCapacity),
+  unavailable: documentedAnswer('ORDER_ENTRY_UNAVAILABLE', noSession),
   status_429: usualAnswer('status_429'),
   status_503: usualAnswer('status_503'),
   status_500: usualAnswer('status_500'),
@@ -169,8 +140,7 @@ const answers: Readonly<Record<WriteFault, (met: Met) => FastifyReply>> = {
   torn,
   wrong_order: ({ parts, reply, write, result }) => {
     const other = anotherOrder(parts, write, result);
-    if (other === undefined) return reply.code(500).send();
-    return reply.code(write.answer.status).type('application/json').send(write.answer.body(other));
+    return other === undefined ? reply.code(500).send() : sendSuccess(reply, write, other);
   },
 };
 

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authorizeScreenPath, jwksPath, metadataPath, scopes, tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { grantToken } from '../auth/grant-token.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendNested } from './error-bodies.ts';
 import { quotesRoutes, researchRoutes, symbolRoutes } from './market-data-routes.ts';
@@ -68,11 +67,8 @@ function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
     });
     if ('answer' in result) {
       const { tokenId, clientId, expiresAtMs, username, loginId } = result.principal;
-      const user = username === undefined ? '' : `,"user":${jsonText(username)},"login":"${loginId}"`;
-      parts.ledger.enter(
-        'token',
-        `,"request":${request.ledgerSeq},"tokenId":"${tokenId}","clientId":${jsonText(clientId)},"expiresAtMs":${expiresAtMs}${user}`,
-      );
+      const about = { tokenId, clientId, expiresAtMs, user: username, login: loginId };
+      parts.ledger.enter('token', { request: request.ledgerSeq, ...about });
       return result.answer;
     }
     const { status, error, description } = result.refusal;

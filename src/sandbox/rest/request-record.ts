@@ -1,7 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { jsonText } from '../exchange/wire-text.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { maskSecrets } from '../ledger/ledger.ts';
+import { type Ledger, maskSecrets } from '../ledger/ledger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,27 +37,23 @@ export function recordRequests(app: FastifyInstance, ledger: Ledger, listener: s
 /** An answer that never went out the usual way: the connection was cut, or there was no answer. */
 export function enterFaultedAnswer(ledger: Ledger, request: FastifyRequest, fault: string): void {
   request.fault = fault;
-  ledger.enter('answer', `,"request":${request.ledgerSeq},"status":null,"fault":"${fault}"`);
+  ledger.enter('answer', { request: request.ledgerSeq, status: null, fault });
 }
 
 function enterRequest(ledger: Ledger, listener: string, request: FastifyRequest): number {
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const text = body.toString('utf8');
-  const exact = Buffer.from(text).equals(body);
-  const shown = exact ? `"body":${JSON.stringify(maskSecrets(text))}` : `"bodyBase64":"${body.toString('base64')}"`;
-  const type = request.headers['content-type'];
-  return ledger.enter(
-    'request',
-    `,"listener":"${listener}","method":"${request.method}","url":${JSON.stringify(request.originalUrl)},${type === undefined ? '' : `"contentType":${JSON.stringify(type)},`}"bytes":${body.length},${shown}`,
-  );
+  return ledger.enter('request', {
+    listener,
+    method: request.method,
+    url: request.originalUrl,
+    contentType: request.headers['content-type'],
+    bytes: body.length,
+    ...(isUtf8(body) ? { body: maskSecrets(body.toString('utf8')) } : { bodyBase64: body.toString('base64') }),
+  });
 }
 
 function enterAnswer(ledger: Ledger, request: FastifyRequest, reply: FastifyReply): void {
-  const fault = request.fault === undefined ? '' : `,"fault":${jsonText(request.fault)}`;
-  const refused = request.refusedToken === undefined ? '' : `,"refusedToken":"${request.refusedToken}"`;
+  const { fault, refusedToken } = request;
   const bytes = Number(reply.getHeader('content-length') ?? 0);
-  ledger.enter(
-    'answer',
-    `,"request":${request.ledgerSeq},"status":${reply.statusCode},"bytes":${bytes}${fault}${refused}`,
-  );
+  ledger.enter('answer', { request: request.ledgerSeq, status: reply.statusCode, bytes, fault, refusedToken });
 }

@@ -8,7 +8,6 @@ import {
 } from '../auth/authorization-request.ts';
 import type { SignInResult } from '../auth/sign-ins.ts';
 import { readTokenRequest } from '../auth/token-request.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { mediaTypeOf } from './read-request.ts';
 import { confirmPage, mfaPage, signInPage, stopPage } from './sign-in-page.ts';
@@ -120,8 +119,8 @@ function enter(
   result: SignInResult,
   username?: string,
 ): void {
-  const user = username === undefined ? '' : `,"user":${jsonText(username.slice(0, 100))}`;
-  parts.ledger.enter('sign_in', `,"request":${request.ledgerSeq},"step":"${step}","result":"${result.kind}"${user}`);
+  const user = username?.slice(0, 100);
+  parts.ledger.enter('sign_in', { request: request.ledgerSeq, step, result: result.kind, user });
 }
 
 /** A sign-in step's answers: in JSON, or as pages and redirects for a browser. */

@@ -3,7 +3,6 @@ import { type ChangeList, present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { Concealments } from '../faults/concealments.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
@@ -134,7 +133,7 @@ export class EventFaults {
   sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
     const event = order === undefined ? undefined : this.eventOf(order);
     session.sendRaw(garbageOf(kind, session.opcode, event));
-    this.ledger.enter('event', `,"session":${session.number},"result":"garbage","garbage":"${kind}"`);
+    this.ledger.enter('event', { session: session.number, result: 'garbage', garbage: kind });
   }
 
   /**
@@ -144,11 +143,7 @@ export class EventFaults {
   sendForeign(session: StreamSession): boolean {
     const order = this.foreignOrder();
     if (order === undefined) return false;
-    session.sendEvent(this.eventOf(order));
-    this.ledger.enter(
-      'event',
-      `,"session":${session.number},"result":"foreign","orderId":${jsonText(order.terms.orderId)}`,
-    );
+    this.sendShown(session, order, 'foreign');
     return true;
   }
 
@@ -167,12 +162,12 @@ export class EventFaults {
   /** Sends an event for any order on the account, whether the connection follows it or not. */
   private sendAny(session: StreamSession, stream: Stream, accountId: string): void {
     const order = this.anyOrder(stream, accountId);
-    if (order === undefined) return;
+    if (order !== undefined) this.sendShown(session, order, 'early');
+  }
+
+  private sendShown(session: StreamSession, order: ExchangeOrder, result: 'foreign' | 'early'): void {
     session.sendEvent(this.eventOf(order));
-    this.ledger.enter(
-      'event',
-      `,"session":${session.number},"result":"early","orderId":${jsonText(order.terms.orderId)}`,
-    );
+    this.ledger.enter('event', { session: session.number, result, orderId: order.terms.orderId });
   }
 
   /** The account's order that has been unchanged for longest. */
@@ -252,7 +247,7 @@ export class EventFaults {
   private release(session: StreamSession, held: Held): void {
     const result = session.open ? 'released' : 'dropped';
     session.sendEvent(held.text);
-    this.ledger.enter('event', `,"change":${held.change},"session":${session.number},"result":"${result}"`);
+    this.ledger.enter('event', { change: held.change, session: session.number, result });
   }
 
   /** Forgets a connection that has ended. */

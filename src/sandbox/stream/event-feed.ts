@@ -80,7 +80,7 @@ export class EventFeed {
    */
   show(order: ExchangeOrder): void {
     const { stream, account, orderId } = order.terms;
-    const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":${jsonText(orderId)}`);
+    const shown = this.ledger.enter('fault', { what: 'shown', stream, orderId });
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
     const text = this.wire.worded(this.words.event(order, this.words.data(order), 'shown'));

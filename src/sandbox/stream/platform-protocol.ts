@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { accountTarget, streamPath } from '../../venue/platform/wire/stream-messages.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import { bearerToken } from '../rest/require-scope.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { type ClientMessage, readClientMessage } from './client-message.ts';
@@ -68,16 +67,14 @@ function acknowledge(parts: SandboxParts, session: StreamSession, message: Subsc
 }
 
 function record(parts: SandboxParts, session: StreamSession, message: Subscription, what: string): void {
-  parts.ledger.enter(
-    'session',
-    `,"session":${session.number},"what":"${what}","topic":"${message.topic}","accountId":${jsonText(message.accountId)}`,
-  );
+  const { topic, accountId } = message;
+  parts.ledger.enter('session', { session: session.number, what, topic, accountId });
 }
 
 function refuse(parts: SandboxParts, session: StreamSession, id: string | undefined, refusal: Refusal): void {
   const error = { type: 'error', timestamp: session.now(), payload: refusal };
   session.sendMessage(id === undefined ? error : { ...error, id });
-  parts.ledger.enter('session', `,"session":${session.number},"what":"refused","code":"${refusal.code}"`);
+  parts.ledger.enter('session', { session: session.number, what: 'refused', code: refusal.code });
 }
 
 const unauthenticated =

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { streamCloseCodes } from '../../venue/platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
-import { jsonText } from '../exchange/wire-text.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';
 import { maskSecrets } from '../ledger/ledger.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -109,11 +108,8 @@ export class StreamServer {
   private listen(session: StreamSession, ws: WebSocket): void {
     ws.on('message', (data: Buffer, isBinary) => {
       if (!session.open) return;
-      const text = JSON.stringify(maskSecrets(data.toString('utf8')));
-      this.parts.ledger.enter(
-        'session',
-        `,"session":${session.number},"what":"message","bytes":${data.length},"text":${text}`,
-      );
+      const text = maskSecrets(data.toString('utf8'));
+      this.parts.ledger.enter('session', { session: session.number, what: 'message', bytes: data.length, text });
       this.protocol.answer(session, data, isBinary);
     });
   }
@@ -124,7 +120,7 @@ export class StreamServer {
     const onClosed = (session: StreamSession) => {
       this.subscriptions.removeAll(session);
       this.eventFaults.forget(session);
-      ledger.enter('session', `,"session":${session.number},"what":"closed"`);
+      ledger.enter('session', { session: session.number, what: 'closed' });
     };
     const session = new StreamSession(
       this.sessionCount,
@@ -132,25 +128,19 @@ export class StreamServer {
       this.options,
     );
     this.subscriptions.sessions.add(session);
-    ledger.enter(
-      'session',
-      `,"session":${session.number},"what":"opened","listener":"${listener}","clientId":${jsonText(principal.clientId)},"tokenId":"${principal.tokenId}"`,
-    );
+    const { clientId, tokenId } = principal;
+    ledger.enter('session', { session: session.number, what: 'opened', listener, clientId, tokenId });
     return session;
   }
 
   private refuse(listener: string, socket: Socket, { status, body, token }: Unadmitted): void {
-    const tokenId = token === undefined ? undefined : this.parts.tokens.idOf(token);
-    const refused = tokenId === undefined ? '' : `,"refusedToken":"${tokenId}"`;
-    this.parts.ledger.enter(
-      'session',
-      `,"what":"upgrade_refused","listener":"${listener}","status":${status}${refused}`,
-    );
+    const refusedToken = token === undefined ? undefined : this.parts.tokens.idOf(token);
+    this.parts.ledger.enter('session', { what: 'upgrade_refused', listener, status, refusedToken });
     refuseUpgrade(socket, status, body);
   }
 
   private meet(fault: UpgradeFault, listener: string, socket: Socket): void {
-    this.parts.ledger.enter('session', `,"what":"upgrade_refused","listener":"${listener}","fault":"${fault}"`);
+    this.parts.ledger.enter('session', { what: 'upgrade_refused', listener, fault });
     if (fault === 'hang') this.parts.hanging.add(socket);
     else if (fault === 'reset') socket.resetAndDestroy();
     else if (fault === 'html')
