@@ -5,17 +5,13 @@ import {
   replacePredictionOrder,
 } from '../../src/sandbox/entry/prediction-order-writes.ts';
 import { readOrderRequest } from '../../src/sandbox/entry/read-order-request.ts';
-import {
-  placeMembers,
-  readPredictionRequest,
-  readReplaceRequest,
-  replaceMembers,
-} from '../../src/sandbox/entry/read-prediction-request.ts';
+import { readPredictionRequest, readReplaceRequest } from '../../src/sandbox/entry/read-prediction-request.ts';
 import { MemberFault, Members } from '../../src/sandbox/entry/request-members.ts';
 import type { EntryDeps, Refusal, Write } from '../../src/sandbox/entry/write.ts';
-import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/write.ts';
+import { nestedRefusal, orderRefusal, predictionRefusal } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.ts';
 import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
+import { predictionOrderRequest, replaceRequest } from '../../src/venue/platform/wire/order-writes.ts';
 import type { WriteRequest } from '../../src/venue/write-result.ts';
 
 /**
@@ -24,8 +20,8 @@ import type { WriteRequest } from '../../src/venue/write-result.ts';
 export function understandWrite(deps: EntryDeps, { method, url, body }: WriteRequest): Write | Refusal {
   const { pathname, searchParams } = new URL(url);
   const prediction = pathname.startsWith(predictionOrdersPath);
-  const members: Record<string, unknown> = body === undefined ? {} : JSON.parse(body);
-  const accountId = String(members['accountId'] ?? searchParams.get('accountId'));
+  const members = new Members(body === undefined ? {} : JSON.parse(body));
+  const accountId = String(members.raw('accountId') ?? searchParams.get('accountId'));
   const account = deps.exchange.accounts.get(accountId);
   if (account === undefined || (prediction && !account.predictions))
     return nestedRefusal(403, 'FORBIDDEN', 'Not permitted');
@@ -35,7 +31,7 @@ export function understandWrite(deps: EntryDeps, { method, url, body }: WriteReq
       : onOrders(deps, account, method, pathname, members);
   } catch (error) {
     if (!(error instanceof MemberFault)) throw error;
-    return prediction ? predictionRefusal('INVALID_ORDER', error.message) : badOrder(error.message);
+    return (prediction ? predictionRefusal : orderRefusal)('INVALID_ORDER', error.message);
   }
 }
 
@@ -44,13 +40,12 @@ function onPredictions(
   account: ExchangeAccount,
   method: WriteRequest['method'],
   pathname: string,
-  body: Record<string, unknown>,
+  members: Members,
 ): Write | Refusal {
   const nowUs = deps.clock.nowMs() * 1000;
   const orderId = idIn(pathname, predictionOrdersPath);
   if (method === 'DELETE') return cancelPredictionOrder(deps, account, orderId);
-  const members = new Members(body);
-  const unknown = members.unknownOf(method === 'POST' ? placeMembers : replaceMembers);
+  const unknown = members.unknownOf((method === 'POST' ? predictionOrderRequest : replaceRequest).shape);
   if (unknown !== undefined) return predictionRefusal('UNKNOWN_FIELD', unknown);
   if (method === 'POST')
     return placePredictionOrder(deps, account, readPredictionRequest(members, nowUs), account.owner);
@@ -62,10 +57,10 @@ function onOrders(
   account: ExchangeAccount,
   method: WriteRequest['method'],
   pathname: string,
-  body: Record<string, unknown>,
+  members: Members,
 ): Write | Refusal {
   if (method === 'DELETE') return cancelAccountOrder(deps, account, idIn(pathname, ordersPath));
-  return placeAccountOrder(deps, account, readOrderRequest(body));
+  return placeAccountOrder(deps, account, readOrderRequest(members));
 }
 
 function idIn(pathname: string, path: string): string {

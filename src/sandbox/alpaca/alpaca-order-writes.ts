@@ -2,7 +2,6 @@ import { newYorkDay } from '../data/trading-days.ts';
 import { MemberFault } from '../entry/request-members.ts';
 import type { EntryDeps, Refusal, Write } from '../entry/write.ts';
 import {
-  type AskedTerms,
   type ExchangeAccount,
   type ExchangeOrder,
   isClosed,
@@ -34,7 +33,7 @@ export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, aske
     kind: 'place',
     stream: 'account',
     accountId: account.id,
-    ...(asked.clientOrderId === undefined ? {} : { reference: asked.clientOrderId }),
+    reference: asked.clientOrderId,
     attempt() {
       const terms = termsOf(deps, account, asked);
       if ('refused' in terms) return terms;
@@ -56,12 +55,14 @@ export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, aske
 /** The order, and its exits. */
 function withExits(deps: EntryDeps, terms: OrderTerms, { group: asked }: PlaceTerms): OrderTerms[] {
   if (asked === undefined) return [terms];
-  const { price: _price, stopPrice: _stopPrice, ...base } = terms;
   const opposite = terms.side.startsWith('BUY') ? 'SELL' : 'BUY';
   const side = asked.kind === 'oco' ? terms.side : opposite;
   const exits: OrderTerms[] = [];
   const add = (more: Pick<OrderTerms, 'orderType' | 'price' | 'stopPrice'>) =>
-    exits.push({ ...base, ...more, side, orderId: deps.random.uuid(), clOrdId: deps.random.uuid() });
+    exits.push({
+      ...{ ...terms, price: undefined, stopPrice: undefined, ...more, side },
+      ...{ orderId: deps.random.uuid(), clOrdId: deps.random.uuid() },
+    });
   const { takeProfit, stopLoss } = asked;
   if (takeProfit !== undefined && asked.kind !== 'oco') add({ orderType: 'LIMIT', price: takeProfit });
   if (stopLoss?.price !== undefined)
@@ -79,19 +80,19 @@ function termsOf(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): 
     orderId: deps.random.uuid(),
     account,
     symbol,
-    ...(legs.length === 0 ? {} : { legs }),
+    legs,
     side,
     orderType: asked.type,
     timeInForce: asked.timeInForce,
     quantity: asked.quantity ?? 0n,
-    ...(price === undefined ? {} : { price }),
-    ...(stopPrice === undefined ? {} : { stopPrice }),
-    ...(notional === undefined ? {} : { notional }),
+    price,
+    stopPrice,
+    notional,
     extendedHours: asked.extendedHours,
     clOrdId: asked.clientOrderId ?? deps.random.uuid(),
   } as const;
   const instrument = deps.instrument('account', symbol);
-  if (instrument === undefined) return badRequest(`asset "${legs[0]?.symbol ?? symbol}" not found`);
+  if (instrument === undefined) return badRequest(`asset "${legs?.[0]?.symbol ?? symbol}" not found`);
   if (notional === undefined) return terms;
   const quantity = boughtBy(notional, referencePrice(terms, instrument, newYorkDay(deps.clock.nowMs())));
   return quantity === 0n ? badRequest('notional is too small') : { ...terms, quantity };
@@ -135,7 +136,7 @@ export function replaceAlpacaOrder(
     kind: 'replace',
     stream: 'account',
     accountId: account.id,
-    ...(patch.clientOrderId === undefined ? {} : { reference: patch.clientOrderId }),
+    reference: patch.clientOrderId,
     attempt() {
       const order = findOrder(deps, account, orderId);
       if ('refused' in order) return order;
@@ -147,19 +148,11 @@ export function replaceAlpacaOrder(
         // A touched stop stays so.
         it.workingOrderType = order.workingOrderType;
       });
-      deps.venue.askSuccessor(order, successor, askedBy(terms));
+      const { quantity, price, stopPrice, timeInForce } = terms;
+      deps.venue.askSuccessor(order, successor, { quantity, price, stopPrice, timeInForce });
       return successor;
     },
     answer,
-  };
-}
-
-function askedBy({ quantity, price, stopPrice, timeInForce }: OrderTerms): AskedTerms {
-  return {
-    quantity,
-    timeInForce,
-    ...(price === undefined ? {} : { price }),
-    ...(stopPrice === undefined ? {} : { stopPrice }),
   };
 }
 
@@ -175,7 +168,6 @@ function successorOf(deps: EntryDeps, order: ExchangeOrder, patch: PatchTerms): 
   if (isPart && (patch.timeInForce ?? 'DAY') !== 'DAY') return badRequest('fractional orders must be DAY orders');
   const quantity = patch.quantity ?? order.workingQuantity;
   if (quantity <= order.cumQty) return notPossible('qty must be above filled_qty');
-  const { price: _price, stopPrice: _stopPrice, ...kept } = terms;
   const price = patch.price ?? order.workingPrice;
   const stopPrice = patch.stopPrice ?? workingTermsOf(order).stopPrice;
   try {
@@ -185,13 +177,13 @@ function successorOf(deps: EntryDeps, order: ExchangeOrder, patch: PatchTerms): 
     throw error;
   }
   return {
-    ...kept,
+    ...terms,
     orderId: deps.random.uuid(),
     clOrdId: patch.clientOrderId ?? deps.random.uuid(),
     timeInForce: patch.timeInForce ?? workingTermsOf(order).timeInForce,
     quantity,
-    ...(price === undefined ? {} : { price }),
-    ...(stopPrice === undefined ? {} : { stopPrice }),
+    price,
+    stopPrice,
     replaces: terms.orderId,
   };
 }

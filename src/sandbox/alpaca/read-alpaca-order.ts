@@ -1,13 +1,14 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { optionContract } from '../data/option-contracts.ts';
-import { MemberFault, Members, required } from '../entry/request-members.ts';
+import { isObject, MemberFault, Members, required } from '../entry/request-members.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, formatFixed } from '../exchange/wire-text.ts';
 
 /** The body of `POST /v2/orders`, in the exchange's words. It has `quantity` or `notional`. */
 export interface PlaceTerms {
   readonly symbol: string;
-  readonly legs: readonly Leg[];
+  /** One, for a contract. */
+  readonly legs: readonly Leg[] | undefined;
   readonly side: string;
   readonly type: string;
   readonly timeInForce: string;
@@ -36,11 +37,11 @@ export interface PatchTerms {
   readonly clientOrderId: string | undefined;
 }
 
-const placeMembers = new Set([
+const placeMembers = [
   ...['symbol', 'qty', 'notional', 'side', 'type', 'time_in_force', 'limit_price', 'stop_price'],
   ...['extended_hours', 'client_order_id', 'order_class', 'position_intent', 'take_profit', 'stop_loss'],
-]);
-const patchMembers = new Set(['qty', 'time_in_force', 'limit_price', 'stop_price', 'client_order_id']);
+];
+const patchMembers = ['qty', 'time_in_force', 'limit_price', 'stop_price', 'client_order_id'];
 const types = ['market', 'limit', 'stop', 'stop_limit'] as const;
 const timesInForce = ['day', 'gtc', 'ioc', 'fok'] as const;
 const intents = ['buy_to_open', 'buy_to_close', 'sell_to_open', 'sell_to_close'] as const;
@@ -55,17 +56,19 @@ const json = JSON as unknown as {
  * Members unknown here are refused, never left out in silence.
  * @throws MemberFault
  */
-function readMembers(body: unknown, known: ReadonlySet<string>): Members {
+function readMembers(body: unknown, known: readonly string[]): Members {
   const text = Buffer.isBuffer(body) ? body.toString('utf8') : '';
   const value = jsonOrUndefined(text, (it) =>
     json.parse(it, (_key, member, { source }) => (typeof member === 'number' ? source : (member ?? undefined))),
   );
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new MemberFault('request body format is invalid');
-  const members = new Members(value as Record<string, unknown>);
-  const unknown = members.unknownOf(known);
-  if (unknown !== undefined) throw new MemberFault(`${unknown.slice(0, 50)} is not emulated`);
-  return members;
+  return membersOf(value, known, 'request body format is invalid');
+}
+
+function membersOf(value: unknown, known: readonly string[], fault: string, prefix = ''): Members {
+  if (!isObject(value)) throw new MemberFault(fault);
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new MemberFault(`${prefix}${unknown.slice(0, 50)} is not emulated`);
+  return new Members(value);
 }
 
 /** @throws MemberFault */
@@ -80,7 +83,7 @@ export function readPlace(body: unknown): PlaceTerms {
   const type = required(members.word('type', types), 'type');
   const terms = {
     symbol: contract?.underlying ?? named,
-    legs: contract === undefined ? [] : [legOf(contract.symbol, side, intent)],
+    legs: contract && [legOf(contract.symbol, side, intent)],
     side: contract === undefined ? sideOf(side, intent) : side.toUpperCase(),
     type: type.toUpperCase(),
     timeInForce: required(members.word('time_in_force', timesInForce), 'time_in_force').toUpperCase(),
@@ -131,7 +134,7 @@ function checkPlace({ type, timeInForce, legs, ...terms }: PlaceTerms): void {
   if (terms.notional !== undefined && type !== 'MARKET') throw new MemberFault('notional orders must be market orders');
   const isPart = terms.notional !== undefined || !isWhole(terms.quantity);
   if (isPart && timeInForce !== 'DAY') throw new MemberFault('fractional orders must be DAY orders');
-  if (legs.length > 0 && (isPart || timeInForce !== 'DAY'))
+  if (legs !== undefined && (isPart || timeInForce !== 'DAY'))
     throw new MemberFault('option orders must be DAY orders for whole contracts');
   if (terms.extendedHours && (type !== 'LIMIT' || !['DAY', 'GTC'].includes(timeInForce)))
     throw new MemberFault('extended hours order must be DAY or GTC limit orders');
@@ -170,18 +173,12 @@ function groupOf(members: Members): GroupTerms | undefined {
 
 function partOf(members: Members, name: string, known: readonly string[]): Members | undefined {
   const value = members.raw(name);
-  if (value === undefined) return undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new MemberFault(`${name} must be an object`);
-  const part = new Members(value as Record<string, unknown>);
-  const unknown = part.unknownOf(new Set(known));
-  if (unknown === undefined) return part;
-  throw new MemberFault(`${name}.${unknown.slice(0, 50)} is not emulated`);
+  return value === undefined ? undefined : membersOf(value, known, `${name} must be an object`, `${name}.`);
 }
 
 /** Whole shares on the book, with the profit on the far side from the loss. */
 function checkGroup(terms: PlaceTerms, { kind, takeProfit, stopLoss }: GroupTerms): void {
-  if (terms.notional !== undefined || !isWhole(terms.quantity) || terms.legs.length > 0 || terms.extendedHours)
+  if (terms.notional !== undefined || !isWhole(terms.quantity) || terms.legs !== undefined || terms.extendedHours)
     throw new MemberFault(`${kind} orders must be for whole shares within the session`);
   if (!['DAY', 'GTC'].includes(terms.timeInForce)) throw new MemberFault(`${kind} orders must be DAY or GTC`);
   if (kind === 'oco' && terms.type !== 'LIMIT') throw new MemberFault('oco orders must be limit orders');

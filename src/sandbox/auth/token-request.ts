@@ -1,4 +1,5 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
+import { isObject } from '../entry/request-members.ts';
 import { mediaTypeOf } from '../rest/read-request.ts';
 
 /** The token endpoint's fields, from a form or from JSON: names to values, each once. */
@@ -25,21 +26,20 @@ export function refuse(
   return { refusal: { status, error, description } };
 }
 
+type ReadRequest = { parameters: TokenParameters } | { refusal: TokenRefusal };
+
 /**
  * Reads a body in either form. A parameter that comes twice is refused, as section 3.2 asks; one
  * without a value counts as absent.
  */
-export function readTokenRequest(
-  contentType: string,
-  body: string,
-): { parameters: TokenParameters } | { refusal: TokenRefusal } {
+export function readTokenRequest(contentType: string, body: string): ReadRequest {
   const mediaType = mediaTypeOf(contentType);
   if (mediaType === 'application/x-www-form-urlencoded') return readForm(body);
   if (mediaType === 'application/json') return readJson(body);
   return refuse(400, 'invalid_request', 'The body must be a form or JSON');
 }
 
-function readForm(body: string): { parameters: TokenParameters } | { refusal: TokenRefusal } {
+function readForm(body: string): ReadRequest {
   const parameters = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(body)) {
     if (parameters.has(name)) return refuse(400, 'invalid_request', `${name} is given twice`);
@@ -48,11 +48,10 @@ function readForm(body: string): { parameters: TokenParameters } | { refusal: To
   return { parameters };
 }
 
-function readJson(body: string): { parameters: TokenParameters } | { refusal: TokenRefusal } {
+function readJson(body: string): ReadRequest {
   const parsed = jsonOrUndefined(body);
   if (parsed === undefined) return refuse(400, 'invalid_request', 'The body is not JSON');
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return refuse(400, 'invalid_request', 'The body must be an object');
+  if (!isObject(parsed)) return refuse(400, 'invalid_request', 'The body must be an object');
   const parameters = new Map<string, string>();
   for (const [name, value] of Object.entries(parsed)) {
     if (typeof value !== 'string') return refuse(400, 'invalid_request', `${name} must be a string`);

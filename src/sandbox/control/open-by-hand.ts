@@ -85,29 +85,21 @@ export function openByHand(
 }
 
 function termsOf(random: Random, account: ExchangeAccount, made: HandMadeOrder): OrderTerms {
-  const limited = made.orderType.toUpperCase().endsWith('LIMIT');
-  const stopped = made.orderType.toUpperCase().startsWith('STOP');
-  const orderId = made.orderId ?? random.uuid();
-  const fallback = made.stream === 'account' ? '10' : '0.5';
+  const { stream, symbol, side, orderType, timeInForce, orderId = random.uuid() } = made;
+  const limited = orderType.toUpperCase().endsWith('LIMIT');
+  const stopped = orderType.toUpperCase().startsWith('STOP');
+  const fallback = stream === 'account' ? '10' : '0.5';
   return {
-    stream: made.stream,
-    orderId,
-    account,
-    symbol: made.symbol,
-    side: made.side,
-    orderType: made.orderType,
-    timeInForce: made.timeInForce,
+    ...{ stream, orderId, account, symbol, side, orderType, timeInForce },
     quantity: parseFixed(made.quantity) ?? whole(1),
-    ...(limited ? { price: parseFixed(made.price ?? fallback) ?? whole(1) } : {}),
-    ...(stopped ? { stopPrice: parseFixed(made.stopPrice ?? fallback) ?? whole(1) } : {}),
+    price: limited ? parseFixed(made.price ?? fallback) : undefined,
+    stopPrice: stopped ? parseFixed(made.stopPrice ?? fallback) : undefined,
     clOrdId: made.clOrdId ?? random.uuid(),
-    ...(made.stream === 'account'
-      ? {}
-      : {
-          outcome: made.outcome,
-          placedBy: account.owner,
-          version: BigInt(made.version),
-          ...(made.clientOrderRef === undefined ? {} : { clientOrderRef: made.clientOrderRef }),
-        }),
+    ...(made.stream === 'prediction' && {
+      outcome: made.outcome,
+      placedBy: account.owner,
+      version: BigInt(made.version),
+      clientOrderRef: made.clientOrderRef,
+    }),
   };
 }

@@ -117,11 +117,7 @@ const doers: {
   cancel: ({ exchange }, order) => cancelOrder(exchange, order),
   expire: ({ exchange }, order) => expireOrder(exchange, order),
   ask_cancel: ({ exchange }, order) => askVenue(exchange, order, 'cancel'),
-  ask_replace: ({ exchange }, order, { quantity, price }) =>
-    askVenue(exchange, order, 'replace', {
-      ...(quantity === undefined ? {} : { quantity }),
-      ...(price === undefined ? {} : { price }),
-    }),
+  ask_replace: ({ exchange }, order, { quantity, price }) => askVenue(exchange, order, 'replace', { quantity, price }),
   suspend: ({ exchange }, order) => restOrder(exchange, order, 'suspended'),
   done_for_day: ({ exchange }, order) => restOrder(exchange, order, 'done_for_day'),
   resume: ({ exchange }, order) => resumeOrder(exchange, order),

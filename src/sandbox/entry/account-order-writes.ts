@@ -2,15 +2,19 @@ import type { Random } from '../../runtime/random.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import { newYorkDay } from '../data/trading-days.ts';
 import { accountStatus, encodeRow } from '../exchange/encode-row.ts';
-import type { ExchangeAccount } from '../exchange/exchange-order.ts';
-import { type ExchangeOrder, isClosed, leavesOf, type OrderTerms } from '../exchange/exchange-order.ts';
+import {
+  type ExchangeAccount,
+  type ExchangeOrder,
+  isClosed,
+  leavesOf,
+  type OrderTerms,
+} from '../exchange/exchange-order.ts';
 import { rejectOrder } from '../exchange/venue-steps.ts';
-import { averagePrice, formatFixed, instantText, jsonText } from '../exchange/wire-text.ts';
+import { averagePrice, formatFixed, instantText } from '../exchange/wire-text.ts';
 import { referencePrice } from '../venue/match-order.ts';
 import { exceedsLimit } from '../venue/venue.ts';
 import type { OrderRequestTerms } from './read-order-request.ts';
-import type { EntryDeps, Write } from './write.ts';
-import { nestedRefusal } from './write.ts';
+import { type EntryDeps, nestedRefusal, type Write } from './write.ts';
 
 /**
  * `POST /v1/orders`: 200 with the order response, also when the order is rejected
@@ -22,7 +26,7 @@ export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, req
     kind: 'place',
     stream: 'account',
     accountId: account.id,
-    ...(request.clientId === undefined ? {} : { reference: request.clientId }),
+    reference: request.clientId,
     attempt() {
       const order = deps.exchange.open(termsOf(deps.random, account, request), 'placed');
       const rejection = rejectionOf(deps, order.terms);
@@ -34,21 +38,13 @@ export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, req
   };
 }
 
-function termsOf(random: Random, account: ExchangeAccount, request: OrderRequestTerms): OrderTerms {
-  return {
-    stream: 'account',
-    orderId: random.uuid(),
-    account,
-    symbol: request.symbol,
-    ...(request.legs.length === 0 ? {} : { legs: request.legs }),
-    side: request.side,
-    orderType: request.type,
-    timeInForce: request.timeInForce,
-    quantity: request.quantity,
-    ...(request.price === undefined ? {} : { price: request.price }),
-    ...(request.stopPrice === undefined ? {} : { stopPrice: request.stopPrice }),
-    clOrdId: request.clientId ?? random.uuid(),
-  };
+function termsOf(
+  random: Random,
+  account: ExchangeAccount,
+  { accountId: _, clientId, type: orderType, ...terms }: OrderRequestTerms,
+): OrderTerms {
+  const orderId = random.uuid();
+  return { stream: 'account', orderId, account, ...terms, orderType, clOrdId: clientId ?? random.uuid() };
 }
 
 interface Rejection {
@@ -81,13 +77,16 @@ function rejectionOf(deps: EntryDeps, terms: OrderTerms): Rejection | undefined 
  * `ordRejReason` (docs/platform-assumptions.md, "Equity and option orders").
  */
 function encodeOrderResponse(order: ExchangeOrder): string {
-  const { terms } = order;
-  const average = formatFixed(averagePrice(order.notional, order.cumQty));
-  const rejected = order.state === 'rejected';
-  let text = `{"success":${!rejected},"clOrdId":${jsonText(terms.clOrdId)},"status":"${accountStatus(order)}","symbol":${jsonText(terms.symbol)},"side":"${terms.side}","qty":"${formatFixed(terms.quantity)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}"`;
-  if (rejected)
-    text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;
-  return `${text},"transactTime":"${instantText(order.updatedAt)}"}`;
+  const { clOrdId, symbol, side, quantity } = order.terms;
+  const isRejected = order.state === 'rejected';
+  return JSON.stringify({
+    ...{ success: !isRejected, clOrdId, status: accountStatus(order), symbol, side, qty: formatFixed(quantity) },
+    cumQty: formatFixed(order.cumQty),
+    leavesQty: formatFixed(leavesOf(order)),
+    avgPrice: formatFixed(averagePrice(order.notional, order.cumQty)),
+    ...(isRejected && { text: order.rejectText, ordRejReason: order.rejectReason }),
+    transactTime: instantText(order.updatedAt),
+  });
 }
 
 /**

@@ -35,7 +35,7 @@ export function placePredictionOrder(
     kind: 'place',
     stream: 'prediction',
     accountId: account.id,
-    ...(request.clientOrderRef === undefined ? {} : { reference: request.clientOrderRef }),
+    reference: request.clientOrderRef,
     attempt() {
       const closed = entryClosed(deps.venue);
       if (closed !== undefined) return closed;
@@ -52,27 +52,11 @@ export function placePredictionOrder(
 function termsOf(
   random: Random,
   account: ExchangeAccount,
-  request: PredictionRequestTerms,
+  { accountId: _, stopPx: stopPrice, ...terms }: PredictionRequestTerms,
   placedBy: string,
 ): OrderTerms {
-  return {
-    stream: 'prediction',
-    orderId: random.uuid(),
-    account,
-    symbol: request.symbol,
-    outcome: request.outcome,
-    side: request.side,
-    orderType: request.orderType,
-    timeInForce: request.timeInForce,
-    quantity: request.quantity,
-    ...(request.price === undefined ? {} : { price: request.price }),
-    ...(request.stopPx === undefined ? {} : { stopPrice: request.stopPx }),
-    ...(request.expireAt === undefined ? {} : { expireAt: request.expireAt }),
-    clOrdId: random.uuid(),
-    ...(request.clientOrderRef === undefined ? {} : { clientOrderRef: request.clientOrderRef }),
-    placedBy,
-    version: 1n,
-  };
+  const ids = { orderId: random.uuid(), clOrdId: random.uuid() };
+  return { stream: 'prediction', account, ...terms, stopPrice, ...ids, placedBy, version: 1n };
 }
 
 /**
@@ -89,7 +73,7 @@ export function replacePredictionOrder(
 ): Write {
   const write = change(deps, account, orderId, 'replace', (order) => {
     const terms = changedTerms(order, asked);
-    if (isRefusalOfTerms(terms)) return terms;
+    if ('refused' in terms) return terms;
     if (exceeds(deps.venue.options, order, terms))
       return predictionRefusal('ORDER_NOT_ACTIONABLE', "The amend would exceed the account's limits");
     deps.venue.ask(order, 'replace', terms);
@@ -163,22 +147,15 @@ function changedTerms(order: ExchangeOrder, asked: ReplaceTerms): AskedTerms | R
     return refuse('expireTime is required for time in force gtd');
   if (asked.quantity !== undefined && asked.quantity < order.cumQty)
     return refuse('quantity is below what was executed');
+  const changed = <V>(to: V, from: V) => (to === from ? undefined : to);
   const terms: AskedTerms = {
-    ...changed('quantity', asked.quantity, order.workingQuantity),
-    ...changed('price', asked.price, order.workingPrice),
-    ...changed('stopPrice', asked.stopPx, working.stopPrice),
-    ...changed('timeInForce', asked.timeInForce, working.timeInForce),
-    ...changed('expireAt', asked.expireAt, working.expireAt),
+    quantity: changed(asked.quantity, order.workingQuantity),
+    price: changed(asked.price, order.workingPrice),
+    stopPrice: changed(asked.stopPx, working.stopPrice),
+    timeInForce: changed(asked.timeInForce, working.timeInForce),
+    expireAt: changed(asked.expireAt, working.expireAt),
   };
-  return Object.keys(terms).length === 0 ? refuse('No term would change') : terms;
-}
-
-function changed<K extends string, V>(name: K, asked: V | undefined, working: V | undefined): { [P in K]?: V } {
-  return asked === undefined || asked === working ? {} : ({ [name]: asked } as { [P in K]?: V });
-}
-
-function isRefusalOfTerms(terms: AskedTerms | Refusal): terms is Refusal {
-  return 'refused' in terms;
+  return Object.values(terms).every((term) => term === undefined) ? refuse('No term would change') : terms;
 }
 
 function exceeds(options: VenueOptions, order: ExchangeOrder, terms: AskedTerms): boolean {

@@ -6,7 +6,7 @@ import {
 import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/wire-text.ts';
-import { MemberFault, Members, required } from './request-members.ts';
+import { isObject, MemberFault, Members, required } from './request-members.ts';
 
 /** The terms read from `POST /v1/orders`. Prices are there if the type has them, and only then. */
 export interface OrderRequestTerms {
@@ -19,7 +19,7 @@ export interface OrderRequestTerms {
   readonly clientId: string | undefined;
   readonly price: Fixed | undefined;
   readonly stopPrice: Fixed | undefined;
-  readonly legs: readonly Leg[];
+  readonly legs: readonly Leg[] | undefined;
 }
 
 /**
@@ -28,8 +28,7 @@ export interface OrderRequestTerms {
  * specification does not forbid them.
  * @throws MemberFault
  */
-export function readOrderRequest(body: Readonly<Record<string, unknown>>): OrderRequestTerms {
-  const members = new Members(body);
+export function readOrderRequest(members: Members): OrderRequestTerms {
   const accountId = readAccountId(members);
   const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
   const side = required(members.word('side', accountOrderSides), 'side');
@@ -55,7 +54,7 @@ export function readOrderRequest(body: Readonly<Record<string, unknown>>): Order
     clientId: clientId === '' ? undefined : clientId,
     price: limited ? price : undefined,
     stopPrice: stopped ? stopPrice : undefined,
-    legs: readLegs(members, symbol, side),
+    legs: members.has('legs') ? readLegs(members.raw('legs'), symbol, side) : undefined,
   };
 }
 
@@ -68,21 +67,19 @@ function readAccountId(members: Members): string {
   return required(accountId ?? alias, 'accountId');
 }
 
-function readLegs(members: Members, underlying: string, side: string): Leg[] {
-  const legs = members.raw('legs') ?? [];
-  if (!Array.isArray(legs) || (members.has('legs') && members.raw('legs') === null))
-    throw new MemberFault('legs must be an array');
+/** An empty list is an equity order's too. */
+function readLegs(legs: unknown, underlying: string, side: string): Leg[] | undefined {
+  if (!Array.isArray(legs)) throw new MemberFault('legs must be an array');
   if (legs.length > 4) throw new MemberFault('legs must have at most 4 items');
   const read = legs.map((leg: unknown, index) => readLeg(leg, index, underlying));
   // Contract, "Orders": for options the top-level side is the first leg's side.
   if (read[0] !== undefined && read[0].side !== side) throw new MemberFault('side must be the side of the first leg');
-  return read;
+  return read.length === 0 ? undefined : read;
 }
 
 function readLeg(leg: unknown, index: number, underlying: string): Leg {
-  if (typeof leg !== 'object' || leg === null || Array.isArray(leg))
-    throw new MemberFault(`legs[${index}] must be an object`);
-  const members = new Members(leg as Record<string, unknown>);
+  if (!isObject(leg)) throw new MemberFault(`legs[${index}] must be an object`);
+  const members = new Members(leg);
   try {
     const symbol = required(members.text('symbol', { min: 1, max: 21 }), 'symbol');
     if (optionContract(symbol)?.underlying !== underlying)

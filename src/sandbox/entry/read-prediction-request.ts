@@ -5,8 +5,7 @@ import {
   predictionSides,
   predictionTimesInForce,
 } from '../../venue/platform/wire/prediction-order.ts';
-import type { Micros } from '../exchange/wire-text.ts';
-import { type Fixed, whole } from '../exchange/wire-text.ts';
+import { type Fixed, type Micros, whole } from '../exchange/wire-text.ts';
 import { MemberFault, type Members, required } from './request-members.ts';
 
 /** The terms read from `POST /v1/predictions/orders`. */
@@ -36,28 +35,6 @@ export interface ReplaceTerms {
   readonly timeInForce: string | undefined;
   readonly expireAt: Micros | undefined;
 }
-
-export const placeMembers: ReadonlySet<string> = new Set([
-  'accountId',
-  'symbol',
-  'outcome',
-  'side',
-  'orderType',
-  'timeInForce',
-  'quantity',
-  'price',
-  'stopPx',
-  'expireTime',
-  'clientOrderRef',
-]);
-export const replaceMembers: ReadonlySet<string> = new Set([
-  'accountId',
-  'quantity',
-  'price',
-  'stopPx',
-  'timeInForce',
-  'expireTime',
-]);
 
 /**
  * Contract, "Prediction orders (staging)". `nowUs`: an expiry has to lie ahead.

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import { mediaTypeOf } from '../rest/read-request.ts';
-
-type BodyFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
+import type { EntryFault } from './write.ts';
 
 /**
  * A JSON object's members, or the bytes' fault (specification, "Prediction order errors";
@@ -12,7 +11,7 @@ type BodyFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
  */
 type BodyResult =
   | { readonly members: Readonly<Record<string, unknown>> }
-  | { readonly fault: BodyFault; readonly message: string };
+  | { readonly fault: EntryFault; readonly message: string };
 
 export function readBody(body: unknown, contentType: string | undefined): BodyResult {
   if (!Buffer.isBuffer(body) || body.length === 0) return { fault: 'EMPTY_BODY', message: 'The body is missing' };
@@ -23,9 +22,12 @@ export function readBody(body: unknown, contentType: string | undefined): BodyRe
     return { fault: 'INVALID_JSON', message: 'The content type is not application/json' };
   const value = jsonOrUndefined(text);
   if (value === undefined) return { fault: 'INVALID_JSON', message: 'The body is not JSON' };
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return { members: value as Record<string, unknown> };
+  if (isObject(value)) return { members: value };
   return { fault: 'INVALID_ORDER', message: 'The body must be a JSON object' };
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -54,9 +56,9 @@ export class Members {
     return this.has(name) ? this.members[name] : undefined;
   }
 
-  /** The first name missing in `known`. */
-  unknownOf(known: ReadonlySet<string>): string | undefined {
-    return Object.keys(this.members).find((name) => !known.has(name));
+  /** The first name that is no key of `known`. */
+  unknownOf(known: object): string | undefined {
+    return Object.keys(this.members).find((name) => !Object.hasOwn(known, name));
   }
 
   text(name: string, bounds: { readonly min?: number; readonly max?: number } = {}): string | undefined {

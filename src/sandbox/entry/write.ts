@@ -46,9 +46,12 @@ export function isRefusal(result: ExchangeOrder | Refusal): result is Refusal {
 }
 
 /** `POST /v1/orders` answers validation faults with the flat body. */
-export function badOrder(message: string): Refusal {
-  return { refused: true, status: 400, code: 'INVALID_ORDER', message, shape: 'flat' };
+export function orderRefusal(code: EntryFault, message: string): Refusal {
+  return { refused: true, status: 400, code, message, shape: 'flat' };
 }
+
+/** Why a request is not understood. */
+export type EntryFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
 
 /** Specification, "Prediction order errors". */
 export function predictionRefusal(code: PredictionErrorCode, message: string): Refusal {

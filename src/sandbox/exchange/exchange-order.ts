@@ -1,3 +1,5 @@
+import type { certainties, predictionStates } from '../../venue/platform/wire/prediction-order.ts';
+import type { StreamTopic } from '../../venue/platform/wire/stream-messages.ts';
 import type { Fixed, Micros, Notional } from './wire-text.ts';
 
 /** One trading account. Its orders are with the `Exchange`. */
@@ -17,26 +19,15 @@ export interface ExchangeAccount {
   keyNumber?: number | undefined;
 }
 
-export type Stream = 'account' | 'prediction';
+export type Stream = StreamTopic;
 
 /**
  * One vocabulary for both kinds of order. Only account orders are `suspended` or `replaced`, only
  * prediction orders `unknown`.
  */
-export type OrderState =
-  | 'pending_new'
-  | 'new'
-  | 'partially_filled'
-  | 'filled'
-  | 'canceled'
-  | 'rejected'
-  | 'expired'
-  | 'done_for_day'
-  | 'suspended'
-  | 'replaced'
-  | 'unknown';
+export type OrderState = (typeof predictionStates)[number] | 'suspended' | 'replaced';
 
-export type Certainty = 'certain' | 'unknown_unacked' | 'unknown_gap' | 'unknown_store_lost';
+export type Certainty = (typeof certainties)[number];
 
 const closedStates: ReadonlySet<OrderState> = new Set(['filled', 'canceled', 'rejected', 'expired', 'replaced']);
 
@@ -54,12 +45,12 @@ export function isClosed(state: OrderState): boolean {
 export interface AskedTerms {
   /** Another order goes on in its place. Absent: the order itself is amended. */
   readonly successor?: string;
-  readonly quantity?: Fixed;
-  readonly price?: Fixed;
-  readonly stopPrice?: Fixed;
+  readonly quantity?: Fixed | undefined;
+  readonly price?: Fixed | undefined;
+  readonly stopPrice?: Fixed | undefined;
   /** In its own stream's words. */
-  readonly timeInForce?: string;
-  readonly expireAt?: Micros;
+  readonly timeInForce?: string | undefined;
+  readonly expireAt?: Micros | undefined;
 }
 
 export interface Leg {
@@ -90,29 +81,29 @@ export interface OrderTerms {
    * Option orders only: one leg, or two to four. The account stream does not show them
    * (specification, "Events").
    */
-  readonly legs?: readonly Leg[];
+  readonly legs?: readonly Leg[] | undefined;
   readonly side: string;
   /** In its own stream's words: `LIMIT` or `limit`. */
   readonly orderType: string;
   /** In its own stream's words: `DAY` or `day`. */
   readonly timeInForce: string;
   readonly quantity: Fixed;
-  readonly price?: Fixed;
-  readonly stopPrice?: Fixed;
-  readonly expireAt?: Micros;
+  readonly price?: Fixed | undefined;
+  readonly stopPrice?: Fixed | undefined;
+  readonly expireAt?: Micros | undefined;
   /**
    * An account order's `clOrdId`, or the client order id that went to the venue for a prediction
    * order.
    */
   readonly clOrdId: string;
-  readonly clientOrderRef?: string;
+  readonly clientOrderRef?: string | undefined;
   readonly placedBy?: string;
   /** Prediction orders: the first version. */
   readonly version?: bigint;
   /** It goes on in this order's place. The platform does not show it. */
   readonly replaces?: string;
   /** Alpaca's orders for an amount: `quantity` is how much it buys at the present price. */
-  readonly notional?: Fixed;
+  readonly notional?: Fixed | undefined;
   /** Alpaca's orders with exits. */
   readonly group?: OrderGroup;
   /** Alpaca's orders for all hours. Here every order trades at any hour. */

@@ -115,8 +115,9 @@ export class OrderLife {
     replaceOrder(exchange, order, named && exchange.idOf(named.orderId));
     const fresh = named ?? invent();
     const { orderId: replaces } = order.terms;
-    const terms = { ...order.terms, orderId: fresh.orderId, clOrdId: fresh.clOrdId, quantity: left, replaces };
-    const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {
+    const { orderId, clOrdId } = fresh;
+    const terms = { ...order.terms, orderId, clOrdId, quantity: left, price: price ?? order.terms.price, replaces };
+    const successor = exchange.open(terms, 'succeeded', (it) => {
       it.state = 'new';
       it.venueOrderId = nextVenueOrderId();
       // A touched stop stays so.
@@ -184,12 +185,8 @@ export class OrderLife {
     const { exchange, random } = this.deps;
     const quantity = order.workingQuantity + whole(1 + below(random, 50));
     const price = order.workingPrice === undefined ? undefined : this.fillPrice(order);
-    askVenue(
-      exchange,
-      order,
-      'replace',
-      price === undefined || happens(random, 0.3) ? { quantity } : { quantity, price },
-    );
+    const keepsPrice = price !== undefined && happens(random, 0.3);
+    askVenue(exchange, order, 'replace', { quantity, price: keepsPrice ? undefined : price });
   }
 }
 

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import {
   apiKeyHeader,
   chartQuotesPath,
@@ -21,6 +21,7 @@ import {
   ownershipPath,
   ownershipQuery,
 } from '../../venue/platform/wire/research.ts';
+import { equalSecrets } from '../auth/opaque-token.ts';
 import { chartItem, dollars } from '../data/chart-values.ts';
 import { findSymbols } from '../data/find-symbols.ts';
 import { optionContract } from '../data/option-contracts.ts';
@@ -32,34 +33,45 @@ import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';
 import { readQuery } from './read-request.ts';
-import { requireScope } from './require-scope.ts';
+import { scoped } from './require-scope.ts';
 
 /** Symbol search (nested errors) and chart quotes (flat ones); specification, "Market data". */
 export function symbolRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get(symbolSearchPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'market:information', 'nested');
-    if (principal === undefined) return reply;
-    if (!isApiKey(request.headers[apiKeyHeader.toLowerCase()]))
-      return sendNested(reply, 401, 'authentication', 'INVALID_API_KEY', `${apiKeyHeader} is missing or wrong`);
-    const query = readQuery(symbolSearchQuery, request.query);
-    if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault);
-    return findSymbols(parts.data.prices, query.value.query, query.value.limit ?? symbolSearchLimit.default);
+  const { prices } = parts.data;
+  const search = dataRoute(parts, 'market:information', 'nested', symbolSearchQuery, ({ query, limit }) =>
+    findSymbols(prices, query, limit ?? symbolSearchLimit.default),
+  );
+  const searchByKey = scoped(parts, 'market:information', 'nested', (request, reply) => {
+    const key = request.headers[apiKeyHeader.toLowerCase()];
+    if (typeof key === 'string' && equalSecrets(apiKey, key)) return search(request, reply);
+    return sendNested(reply, 401, 'authentication', 'INVALID_API_KEY', `${apiKeyHeader} is missing or wrong`);
   });
-  app.get(chartQuotesPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'market:information', 'flat');
-    if (principal === undefined) return reply;
-    const query = readQuery(chartQuotesQuery, request.query);
-    if ('fault' in query) return sendFlat(reply, 400, query.fault, ['INVALID_PARAMETER']);
-    const symbols = query.value.symbols.split(',').map((symbol) => symbol.trim());
-    const found = symbols.map((symbol) => chartItem(parts.data.prices, symbol)).filter((item) => item !== undefined);
+  const quote = dataRoute(parts, 'market:information', 'flat', chartQuotesQuery, ({ symbols }, reply) => {
+    const found = symbols.split(',').flatMap((symbol) => chartItem(prices, symbol.trim()) ?? []);
     if (found.length === 0) return sendFlat(reply, 404, 'None of these symbols has a quote', ['NO_DATA']);
     return { s: 'ok', d: found };
   });
+  app.get(symbolSearchPath, searchByKey);
+  app.get(chartQuotesPath, quote);
 }
 
-function isApiKey(given: string | string[] | undefined): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return typeof given === 'string' && timingSafeEqual(digest(given), digest(apiKey));
+/** A read of data: scope, then query, each with its error in the route's own shape. */
+function dataRoute<Shape extends z.ZodObject>(
+  parts: SandboxParts,
+  scope: string,
+  errors: 'flat' | 'nested',
+  shape: Shape,
+  answer: (query: z.output<Shape>, reply: FastifyReply, request: FastifyRequest) => unknown,
+) {
+  return scoped(parts, scope, errors, (request, reply) => {
+    const query = readQuery(shape, request.query);
+    return 'value' in query ? answer(query.value, reply, request) : badParameter(reply, errors, query.fault);
+  });
+}
+
+function badParameter(reply: FastifyReply, errors: 'flat' | 'nested', fault: string): FastifyReply {
+  if (errors === 'flat') return sendFlat(reply, 400, fault, ['INVALID_PARAMETER']);
+  return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', fault);
 }
 
 /**
@@ -67,16 +79,14 @@ function isApiKey(given: string | string[] | undefined): boolean {
  * data".
  */
 export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get(optionsQuotesPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'options:information', 'nested');
-    if (principal === undefined) return reply;
-    const query = readQuotesQuery(request.query);
-    if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault);
-    const { ticker, range, order, limit } = query;
+  const { prices, seed } = parts.data;
+  const listQuotes = dataRoute(parts, 'options:information', 'nested', optionsQuotesQuery, (query, reply, request) => {
+    const { ticker, order = 'desc', limit = optionsQuotesLimit.default } = query;
+    const range = rangeOf(query, order);
+    if (range === undefined) return badParameter(reply, 'nested', 'next: not a cursor of this query');
     const contract = ticker.startsWith('O:') ? optionContract(ticker.slice(2)) : undefined;
     if (contract === undefined) return sendNested(reply, 404, 'not_found', 'NO_DATA', 'No such option contract');
-    const { prices, seed } = parts.data;
-    const { quotes, more } = quotesOf({ prices, seed, nowMs: parts.data.nowMs() }, contract, range, order, limit);
+    const { quotes, more } = quotesOf({ prices, seed, nowMs: parts.clock.nowMs() }, contract, range, order, limit);
     const last = quotes.at(-1);
     const nextUrl =
       more && last !== undefined
@@ -85,29 +95,20 @@ export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
     const head = `${nextUrl}"requestId":"${requestId(request)}","status":"OK"`;
     return reply.type('application/json').send(`{${head},"results":[${quotes.map(quoteText).join(',')}]}`);
   });
-  app.get(previousDayPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'market:information', 'flat');
-    if (principal === undefined) return reply;
-    const query = readQuery(previousDayQuery, request.query);
-    if ('fault' in query) return sendFlat(reply, 400, query.fault, ['INVALID_PARAMETER']);
-    const { ticker, adjusted = true } = query.value;
-    const bar = parts.data.prices.previousBar(ticker, adjusted);
+  const showDay = dataRoute(parts, 'market:information', 'flat', previousDayQuery, (query, reply, request) => {
+    const { ticker, adjusted = true } = query;
+    const bar = prices.previousBar(ticker, adjusted);
     if (bar === undefined) return sendFlat(reply, 404, 'No such ticker', ['NO_DATA'], { metadata: { ticker } });
     const { open, high, low, close, volume, trades, day } = bar;
-    const prices = { o: dollars(open), h: dollars(high), l: dollars(low), c: dollars(close) };
+    const edges = { o: dollars(open), h: dollars(high), l: dollars(low), c: dollars(close) };
     const average = Number(((open + high + low + close) / 400).toFixed(4));
     const t = newYorkInstant(day, session.closesAt);
-    const result = { T: ticker, v: volume, vw: average, ...prices, t, n: trades };
-    return {
-      adjusted,
-      queryCount: 1,
-      resultsCount: 1,
-      requestId: requestId(request),
-      status: 'OK',
-      ticker,
-      results: [result],
-    };
+    const result = { T: ticker, v: volume, vw: average, ...edges, t, n: trades };
+    const counts = { queryCount: 1, resultsCount: 1 };
+    return { adjusted, ...counts, requestId: requestId(request), status: 'OK', ticker, results: [result] };
   });
+  app.get(optionsQuotesPath, listQuotes);
+  app.get(previousDayPath, showDay);
 }
 
 /** The same query with the cursor in it, at the address that was asked. */
@@ -126,36 +127,8 @@ function quoteText(quote: OptionQuote): string {
   return `{"askExchange":${quote.askExchange},"askPrice":${dollars(quote.ask)},"askSize":${quote.askSize},"bidExchange":${quote.bidExchange},"bidPrice":${dollars(quote.bid)},"bidSize":${quote.bidSize},"sequenceNumber":${quote.sequence},"sipTimestamp":${quote.at}}`;
 }
 
-/** A read options quotes query. */
-interface QuotesQuery {
-  readonly ticker: string;
-  readonly range: QuoteRange;
-  readonly order: 'asc' | 'desc';
-  readonly limit: number;
-}
-
 const firstInstant = 0n;
 const lastInstant = 2n ** 63n - 1n;
-
-/**
- * Reads the query of `GET /v1/options/quotes`, cursor and filters together, or says why it is
- * wrong.
- */
-function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string } {
-  const read = readQuery(optionsQuotesQuery, query);
-  if ('fault' in read) return read;
-  const { ticker, order = 'desc', limit = optionsQuotesLimit.default, next } = read.value;
-  const range = rangeOf(read.value);
-  if (next === undefined) return { ticker, range, order, limit };
-  const last = readCursor(next, ticker, order);
-  if (last === undefined) return { fault: 'next: not a cursor of this query' };
-  return {
-    ticker,
-    range: order === 'asc' ? narrower(range, { after: last }) : narrower(range, { before: last }),
-    order,
-    limit,
-  };
-}
 
 /**
  * The next page's start: behind this one's last quote. Opaque to readers, bound to contract and
@@ -172,8 +145,11 @@ function readCursor(text: string, ticker: string, order: 'asc' | 'desc'): bigint
   return writeCursor(last, ticker, order) === text ? last : undefined;
 }
 
-/** All filters at once; they may contradict each other, and then nothing is between. */
-function rangeOf(query: OptionsQuotesQuery): QuoteRange {
+/**
+ * All filters at once, and the cursor; they may contradict each other, and then nothing is between.
+ * Undefined: the cursor is none of this query.
+ */
+function rangeOf(query: OptionsQuotesQuery, order: 'asc' | 'desc'): QuoteRange | undefined {
   let range: QuoteRange = { after: firstInstant - 1n, before: lastInstant };
   const limit = (text: string | undefined, edge: (first: bigint, last: bigint) => Partial<QuoteRange>) => {
     if (text !== undefined) range = narrower(range, edge(...instantsOf(text)));
@@ -183,7 +159,9 @@ function rangeOf(query: OptionsQuotesQuery): QuoteRange {
   limit(query['timestamp.gt'], (_first, last) => ({ after: last }));
   limit(query['timestamp.lte'], (_first, last) => ({ before: last + 1n }));
   limit(query['timestamp.lt'], (first) => ({ before: first }));
-  return range;
+  if (query.next === undefined) return range;
+  const last = readCursor(query.next, query.ticker, order);
+  return last === undefined ? undefined : narrower(range, order === 'asc' ? { after: last } : { before: last });
 }
 
 function narrower(range: QuoteRange, by: Partial<QuoteRange>): QuoteRange {
@@ -207,16 +185,10 @@ function instantsOf(text: string): [first: bigint, last: bigint] {
  */
 export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { prices, seed, options } = parts.data;
-  app.get(ownershipPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'market:supplemental', 'flat');
-    if (principal === undefined) return reply;
-    const query = readQuery(ownershipQuery, request.query);
-    if ('fault' in query) return sendFlat(reply, 400, query.fault, ['INVALID_PARAMETER']);
-    return { data: holdingsOf(prices, seed, query.value.symbol, query.value.limit ?? Number.POSITIVE_INFINITY) };
-  });
-  app.get(investmentThemePath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'market:supplemental', 'nested');
-    if (principal === undefined) return reply;
+  const listOwners = dataRoute(parts, 'market:supplemental', 'flat', ownershipQuery, ({ symbol, limit }) => ({
+    data: holdingsOf(prices, seed, symbol, limit ?? Number.POSITIVE_INFINITY),
+  }));
+  const showTheme = scoped(parts, 'market:supplemental', 'nested', (request, reply) => {
     const query = readQuery(investmentThemeQuery, request.query);
     const meta = { parameter: 'theme' };
     if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault, meta);
@@ -225,10 +197,11 @@ export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void 
     if (symbols.length === 0) return sendNested(reply, 404, 'not_found', 'NO_DATA', 'No stock in this theme', meta);
     return { theme, data: symbols.map((symbol) => ({ symbol })) };
   });
-  app.get(fdaCalendarPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'calendar:information', 'nested');
-    if (principal === undefined) return reply;
+  const listMeetings = scoped(parts, 'calendar:information', 'nested', (_request, reply) => {
     const data = committeeMeetings(seed, prices.today, options.fdaEvents);
     return data.length === 0 ? reply.code(404).send() : { data };
   });
+  app.get(ownershipPath, listOwners);
+  app.get(investmentThemePath, showTheme);
+  app.get(fdaCalendarPath, listMeetings);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
+import { predictionOrderRequest, replaceRequest } from '../../venue/platform/wire/order-writes.ts';
 import type { Principal } from '../auth/directory.ts';
 import { cancelAccountOrder, placeAccountOrder } from '../entry/account-order-writes.ts';
 import {
@@ -7,16 +8,17 @@ import {
   placePredictionOrder,
   replacePredictionOrder,
 } from '../entry/prediction-order-writes.ts';
-import { type OrderRequestTerms, readOrderRequest } from '../entry/read-order-request.ts';
-import {
-  placeMembers,
-  readPredictionRequest,
-  readReplaceRequest,
-  replaceMembers,
-} from '../entry/read-prediction-request.ts';
+import { readOrderRequest } from '../entry/read-order-request.ts';
+import { readPredictionRequest, readReplaceRequest } from '../entry/read-prediction-request.ts';
 import { MemberFault, Members, readBody } from '../entry/request-members.ts';
-import type { Refusal, Write } from '../entry/write.ts';
-import { badOrder, predictionRefusal } from '../entry/write.ts';
+import {
+  type EntryDeps,
+  type EntryFault,
+  orderRefusal,
+  predictionRefusal,
+  type Refusal,
+  type Write,
+} from '../entry/write.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { forbidden } from './error-bodies.ts';
@@ -28,49 +30,8 @@ import { requireAccount, requireScope } from './require-scope.ts';
  * (docs/platform-assumptions.md): equities and options.
  */
 export function orderEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.post(ordersPath, (request, reply) => placeOrder(parts, request, reply));
-  app.delete<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(
-    `${ordersPath}/:ordId`,
-    async (request, reply) => {
-      const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'nested');
-      if (principal === undefined) return noteTurnedAway(parts, request, reply);
-      const accountId = request.query['accountId'];
-      if (typeof accountId !== 'string' || accountId === '')
-        return performWrite(parts, request, reply, badOrder('accountId is missing'));
-      const account = requireAccount(parts.directory, principal, accountId, reply);
-      if (account === undefined) return noteTurnedAway(parts, request, reply);
-      return performWrite(parts, request, reply, cancelAccountOrder(parts.entry, account, request.params.ordId));
-    },
-  );
-}
-
-async function placeOrder(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'nested');
-  if (principal === undefined) return noteTurnedAway(parts, request, reply);
-  const terms = understood(parts, request);
-  if ('refused' in terms) return performWrite(parts, request, reply, terms);
-  const account = requireAccount(parts.directory, principal, terms.accountId, reply);
-  if (account === undefined) return noteTurnedAway(parts, request, reply);
-  return performWrite(parts, request, reply, placeAccountOrder(parts.entry, account, terms));
-}
-
-function understood(parts: SandboxParts, request: FastifyRequest): OrderRequestTerms | Refusal {
-  const body = readBody(request.body, request.headers['content-type']);
-  if ('fault' in body) return { ...badOrder(body.message), code: body.fault };
-  try {
-    const terms = readOrderRequest(body.members);
-    return parts.entry.instrument('account', terms.symbol) === undefined ? badOrder('symbol is not known') : terms;
-  } catch (error) {
-    if (error instanceof MemberFault) return badOrder(error.message);
-    throw error;
-  }
-}
-
-type Handler = (request: FastifyRequest, principal: Principal) => Understood | Refusal;
-
-interface Understood {
-  readonly accountId: string;
-  readonly write: (account: ExchangeAccount) => Write | Refusal;
+  app.post(ordersPath, entering(parts, 'nested', placeOrder));
+  app.delete(`${ordersPath}/:orderId`, entering(parts, 'nested', cancelWith(cancelAccountOrder, orderRefusal)));
 }
 
 /**
@@ -79,81 +40,91 @@ interface Understood {
  */
 export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const one = `${predictionOrdersPath}/:orderId`;
-  app.post(predictionOrdersPath, (request, reply) => enter(parts, request, reply, place(parts)));
-  app.patch(one, (request, reply) => enter(parts, request, reply, replace(parts)));
-  app.delete(one, (request, reply) => enter(parts, request, reply, cancel(parts)));
+  app.post(predictionOrdersPath, entering(parts, 'prediction', placePrediction));
+  app.patch(one, entering(parts, 'prediction', replacePrediction));
+  app.delete(one, entering(parts, 'prediction', cancelWith(cancelPredictionOrder, predictionRefusal)));
 }
+
+/** A request that was understood. */
+interface Understood {
+  readonly accountId: string;
+  readonly write: (account: ExchangeAccount) => Write;
+}
+
+type Reader = (entry: EntryDeps, request: FastifyRequest, principal: Principal) => Understood | Refusal;
 
 /** Token, scope, request, account, enrolment; only then the order itself. */
-async function enter(
-  parts: SandboxParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  handler: Handler,
-): Promise<FastifyReply> {
-  const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'prediction');
-  if (principal === undefined) return noteTurnedAway(parts, request, reply);
-  const asked = handler(request, principal);
-  if ('refused' in asked) return performWrite(parts, request, reply, asked);
-  const account = requireAccount(parts.directory, principal, asked.accountId, reply);
-  if (account === undefined) return noteTurnedAway(parts, request, reply);
-  if (account.predictions) return performWrite(parts, request, reply, asked.write(account));
-  forbidden(reply, 'nested', 'This account is not enrolled for prediction orders');
-  return noteTurnedAway(parts, request, reply);
+function entering(parts: SandboxParts, shape: 'nested' | 'prediction', read: Reader) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const principal = await requireScope(parts.tokens, request, reply, 'order:execution', shape);
+    if (principal === undefined) return noteTurnedAway(parts, request, reply);
+    const asked = read(parts.entry, request, principal);
+    if ('refused' in asked) return performWrite(parts, request, reply, asked);
+    const account = requireAccount(parts.directory, principal, asked.accountId, reply);
+    if (account === undefined) return noteTurnedAway(parts, request, reply);
+    if (shape === 'nested' || account.predictions) return performWrite(parts, request, reply, asked.write(account));
+    forbidden(reply, 'nested', 'This account is not enrolled for prediction orders');
+    return noteTurnedAway(parts, request, reply);
+  };
 }
 
-const place =
-  (parts: SandboxParts): Handler =>
-  (request, principal) =>
-    reading(request, placeMembers, (members) => {
-      const terms = readPredictionRequest(members, parts.clock.nowMs() * 1000);
-      if (parts.entry.instrument('prediction', terms.symbol) === undefined)
-        throw new MemberFault('symbol is not known');
-      return {
-        accountId: terms.accountId,
-        write: (account) => placePredictionOrder(parts.entry, account, terms, callerOf(principal)),
-      };
-    });
+const placeOrder: Reader = (entry, request) =>
+  reading(request, orderRefusal, (members) => {
+    const terms = readOrderRequest(members);
+    if (entry.instrument('account', terms.symbol) === undefined) throw new MemberFault('symbol is not known');
+    return { accountId: terms.accountId, write: (account) => placeAccountOrder(entry, account, terms) };
+  });
 
-const replace =
-  (parts: SandboxParts): Handler =>
-  (request, principal) =>
-    reading(request, replaceMembers, (members) => {
-      const terms = readReplaceRequest(members, parts.clock.nowMs() * 1000);
-      const orderId = orderIdOf(request);
-      return {
-        accountId: terms.accountId,
-        write: (account) => replacePredictionOrder(parts.entry, account, orderId, terms, callerOf(principal)),
-      };
-    });
+const placePrediction: Reader = (entry, request, principal) =>
+  reading(request, predictionRefusal, (members) => {
+    const unknown = members.unknownOf(predictionOrderRequest.shape);
+    if (unknown !== undefined) return unknownField(unknown);
+    const terms = readPredictionRequest(members, entry.clock.nowMs() * 1000);
+    if (entry.instrument('prediction', terms.symbol) === undefined) throw new MemberFault('symbol is not known');
+    const write = (account: ExchangeAccount) => placePredictionOrder(entry, account, terms, callerOf(principal));
+    return { accountId: terms.accountId, write };
+  });
 
-const cancel =
-  (parts: SandboxParts): Handler =>
-  (request) => {
-    const accountId = (request.query as Record<string, unknown>)['accountId'];
-    if (typeof accountId !== 'string' || accountId === '')
-      return predictionRefusal('INVALID_ORDER', 'accountId is missing');
-    return { accountId, write: (account) => cancelPredictionOrder(parts.entry, account, orderIdOf(request)) };
+const replacePrediction: Reader = (entry, request, principal) =>
+  reading(request, predictionRefusal, (members) => {
+    const unknown = members.unknownOf(replaceRequest.shape);
+    if (unknown !== undefined) return unknownField(unknown);
+    const terms = readReplaceRequest(members, entry.clock.nowMs() * 1000);
+    const [orderId, by] = [orderIdOf(request), callerOf(principal)];
+    return {
+      accountId: terms.accountId,
+      write: (account) => replacePredictionOrder(entry, account, orderId, terms, by),
+    };
+  });
+
+type Refuse = (code: EntryFault, message: string) => Refusal;
+
+function cancelWith(cancel: typeof cancelAccountOrder, refuse: Refuse): Reader {
+  return (entry, request) => {
+    const { accountId } = request.query as Readonly<Record<string, unknown>>;
+    if (typeof accountId !== 'string' || accountId === '') return refuse('INVALID_ORDER', 'accountId is missing');
+    return { accountId, write: (account) => cancel(entry, account, orderIdOf(request)) };
   };
+}
 
 /** A body's code among the four for 400 (specification, "Prediction order errors"). */
 function reading(
   request: FastifyRequest,
-  known: ReadonlySet<string>,
-  read: (members: Members) => Understood,
+  refuse: Refuse,
+  read: (members: Members) => Understood | Refusal,
 ): Understood | Refusal {
   const body = readBody(request.body, request.headers['content-type']);
-  if ('fault' in body) return predictionRefusal(body.fault, body.message);
-  const members = new Members(body.members);
-  const unknown = members.unknownOf(known);
-  if (unknown !== undefined)
-    return predictionRefusal('UNKNOWN_FIELD', `The field ${unknown.slice(0, 50)} is not accepted`);
+  if ('fault' in body) return refuse(body.fault, body.message);
   try {
-    return read(members);
+    return read(new Members(body.members));
   } catch (error) {
-    if (error instanceof MemberFault) return predictionRefusal('INVALID_ORDER', error.message);
+    if (error instanceof MemberFault) return refuse('INVALID_ORDER', error.message);
     throw error;
   }
+}
+
+function unknownField(name: string): Refusal {
+  return predictionRefusal('UNKNOWN_FIELD', `The field ${name.slice(0, 50)} is not accepted`);
 }
 
 function orderIdOf(request: FastifyRequest): string {

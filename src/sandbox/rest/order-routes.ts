@@ -177,33 +177,37 @@ function referred(
     .sort((a, b) => a.at - b.at);
 }
 
+/** Where the two streams differ for readers. */
+interface Reading {
+  readonly stream: Stream;
+  readonly path: string;
+  readonly names: ListNames;
+  readonly refuse: (reply: FastifyReply, fault: string) => FastifyReply;
+  readonly isAbsent: (reply: FastifyReply, message: string) => FastifyReply;
+  readonly body: (content: string) => string;
+}
+
+const accountReading: Reading = {
+  stream: 'account',
+  path: ordersPath,
+  names: { reference: 'clOrdId', state: 'status' },
+  refuse: (reply, fault) => sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', fault),
+  isAbsent: (reply, message) => sendNested(reply, 404, 'not_found', 'ORDER_NOT_FOUND', message),
+  body: (content) => content,
+};
+
+const predictionReading: Reading = {
+  stream: 'prediction',
+  path: predictionOrdersPath,
+  names: { reference: 'clientOrderRef', state: 'state' },
+  refuse: (reply, fault) => sendPredictionError(reply, 'INVALID_ORDER', fault),
+  isAbsent: (reply, message) => sendPredictionError(reply, 'ORDER_NOT_FOUND', message),
+  body: (content) => `{"success":true,"data":${content}}`,
+};
+
 /** Reading equity and option orders (docs/platform-assumptions.md, "Equity and option orders"). */
 export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get<{ Querystring: Record<string, unknown> }>(ordersPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
-    if (principal === undefined) return reply;
-    const query = readListQuery(request.query, { reference: 'clOrdId', state: 'status' });
-    if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault);
-    const account = requireAccount(parts.directory, principal, query.accountId, reply);
-    if (account === undefined) return reply;
-    return reply.type('application/json').send(listOrders(parts, account, 'account', query, request.lagMs));
-  });
-  app.get<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(
-    `${ordersPath}/:ordId`,
-    async (request, reply) => {
-      const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
-      if (principal === undefined) return reply;
-      const accountId = request.query['accountId'];
-      if (typeof accountId !== 'string' || accountId === '')
-        return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', 'accountId is missing');
-      const account = requireAccount(parts.directory, principal, accountId, reply);
-      if (account === undefined) return reply;
-      const row = getOrder(parts, account, 'account', request.params.ordId, request.lagMs);
-      if (row === undefined)
-        return sendNested(reply, 404, 'not_found', 'ORDER_NOT_FOUND', 'No such order on this account');
-      return reply.type('application/json').send(row);
-    },
-  );
+  readRoutes(app, parts, accountReading);
 }
 
 /**
@@ -211,50 +215,52 @@ export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
  * (docs/platform-assumptions.md, "Prediction orders").
  */
 export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get<{ Querystring: Record<string, unknown> }>(predictionOrdersPath, async (request, reply) => {
-    const query = readListQuery(request.query, { reference: 'clientOrderRef', state: 'state' });
-    const account = await enrolledAccount(parts, request, reply, 'fault' in query ? query : query.accountId);
+  readRoutes(app, parts, predictionReading);
+}
+
+function readRoutes(app: FastifyInstance, parts: SandboxParts, reading: Reading): void {
+  const { stream, path } = reading;
+  const send = (reply: FastifyReply, content: string) => reply.type('application/json').send(reading.body(content));
+  app.get<{ Querystring: Record<string, unknown> }>(path, async (request, reply) => {
+    const query = readListQuery(request.query, reading.names);
+    const account = await accountToRead(parts, request, reply, reading, query);
     if (account === undefined || 'fault' in query) return reply;
-    const page = listOrders(parts, account, 'prediction', query, request.lagMs);
-    return reply.type('application/json').send(`{"success":true,"data":${page}}`);
+    return send(reply, listOrders(parts, account, stream, query, request.lagMs));
   });
   app.get<{ Params: { orderId: string }; Querystring: Record<string, unknown> }>(
-    `${predictionOrdersPath}/:orderId`,
+    `${path}/:orderId`,
     async (request, reply) => {
-      const accountId = request.query['accountId'];
-      const named = typeof accountId === 'string' && accountId !== '';
-      const account = await enrolledAccount(
-        parts,
-        request,
-        reply,
-        named ? accountId : { fault: 'accountId is missing' },
-      );
+      const { accountId } = request.query;
+      const isNamed = typeof accountId === 'string' && accountId !== '';
+      const query = isNamed ? { accountId } : { fault: 'accountId is missing' };
+      const account = await accountToRead(parts, request, reply, reading, query);
       if (account === undefined) return reply;
-      const row = getOrder(parts, account, 'prediction', request.params.orderId, request.lagMs);
-      if (row === undefined) return sendPredictionError(reply, 'ORDER_NOT_FOUND', 'No such order on this account');
-      return reply.type('application/json').send(`{"success":true,"data":${row}}`);
+      const row = getOrder(parts, account, stream, request.params.orderId, request.lagMs);
+      return row === undefined ? reading.isAbsent(reply, 'No such order on this account') : send(reply, row);
     },
   );
 }
 
 /**
  * Token, then parameters, then account: a caller that may not ask learns nothing about the
- * question's faults.
+ * question's faults. Undefined: the refusal has been sent.
  */
-async function enrolledAccount(
+async function accountToRead(
   parts: SandboxParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  accountId: string | { readonly fault: string },
+  { stream, refuse }: Reading,
+  query: Pick<ListQuery, 'accountId'> | { readonly fault: string },
 ): Promise<ExchangeAccount | undefined> {
-  const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'prediction');
+  const shape = stream === 'account' ? 'nested' : 'prediction';
+  const principal = await requireScope(parts.tokens, request, reply, 'order:information', shape);
   if (principal === undefined) return undefined;
-  if (typeof accountId !== 'string') {
-    sendPredictionError(reply, 'INVALID_ORDER', accountId.fault);
+  if ('fault' in query) {
+    refuse(reply, query.fault);
     return undefined;
   }
-  const account = requireAccount(parts.directory, principal, accountId, reply);
-  if (account === undefined || account.predictions) return account;
+  const account = requireAccount(parts.directory, principal, query.accountId, reply);
+  if (account === undefined || stream === 'account' || account.predictions) return account;
   forbidden(reply, 'nested', 'This account is not enrolled for prediction orders');
   return undefined;
 }

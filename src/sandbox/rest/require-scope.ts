@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Directory, Principal } from '../auth/directory.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
+import type { SandboxParts } from '../sandbox-parts.ts';
 import { forbidden, type TurningAway, unauthorized } from './error-bodies.ts';
 
 const bearer = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i;
@@ -34,6 +35,19 @@ export async function requireScope(
     return undefined;
   }
   return principal;
+}
+
+/** A route for callers whose token carries `scope`. */
+export function scoped(
+  { tokens }: Pick<SandboxParts, 'tokens'>,
+  scope: string,
+  shape: TurningAway,
+  answer: (request: FastifyRequest, reply: FastifyReply, principal: Principal) => unknown,
+) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const principal = await requireScope(tokens, request, reply, scope, shape);
+    return principal === undefined ? reply : answer(request, reply, principal);
+  };
 }
 
 /**

@@ -12,20 +12,15 @@ import type { SandboxParts } from '../sandbox-parts.ts';
 import { subjectOf } from '../users/user-records.ts';
 import { sendFlat } from './error-bodies.ts';
 import { readJsonBody } from './read-request.ts';
-import { requireScope } from './require-scope.ts';
+import { scoped } from './require-scope.ts';
 
 /** `GET /v2/users/me/accounts` (specification, "Users and settings"). */
 export function accountRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get(accountsPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'account:information', 'flat');
-    if (principal === undefined) return reply;
-    return {
-      accounts: parts.directory
-        .accountsOf(principal)
-        .filter(({ unlisted }) => unlisted !== true)
-        .map(accountItem),
-    };
+  const accountsOf = scoped(parts, 'account:information', 'flat', (_request, _reply, principal) => {
+    const accounts = parts.directory.accountsOf(principal).filter(({ unlisted }) => unlisted !== true);
+    return { accounts: accounts.map(accountItem) };
   });
+  app.get(accountsPath, accountsOf);
 }
 
 function accountItem(account: ExchangeAccount): UserAccount {
@@ -43,15 +38,14 @@ function accountItem(account: ExchangeAccount): UserAccount {
  * `POST /v1/users/me/email/change` (specification, "Users and settings"). Errors are flat bodies.
  */
 export function emailRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.post(changeEmailPath, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'user:information', 'flat');
-    if (principal === undefined) return reply;
+  const changeEmail = scoped(parts, 'user:information', 'flat', (request, reply, principal) => {
     const body = readJsonBody(changeEmailBody, request);
     if ('fault' in body)
       return sendFlat(reply, 400, body.fault, [body.code === 'INVALID_JSON' ? body.code : 'INVALID_EMAIL']);
     parts.users.changeEmail(subjectOf(principal), body.value.email);
-    return reply.send({});
+    return {};
   });
+  app.post(changeEmailPath, changeEmail);
 }
 
 /**
@@ -59,27 +53,21 @@ export function emailRoutes(app: FastifyInstance, parts: SandboxParts): void {
  * bodies.
  */
 export function settingsRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  app.get<{ Params: { category: string; key: string } }>(
-    '/v1/config/:category/user-settings/:key',
-    async (request, reply) => {
-      const principal = await requireScope(parts.tokens, request, reply, 'account:information', 'flat');
-      if (principal === undefined) return reply;
-      const { category, key } = request.params;
-      const setting = parts.users.setting(subjectOf(principal), category, key);
-      if (setting === undefined) return sendFlat(reply, 404, 'No such setting', ['USER_SETTING_NOT_FOUND']);
-      return reply.type('application/json').send(JSON.stringify(setting.value));
-    },
-  );
-  app.delete<{ Params: { category: string } }>('/v1/config/:category/user-settings', async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'account:information', 'flat');
-    if (principal === undefined) return reply;
+  const readSetting = scoped(parts, 'account:information', 'flat', (request, reply, principal) => {
+    const { category, key } = request.params as Readonly<Record<'category' | 'key', string>>;
+    const setting = parts.users.setting(subjectOf(principal), category, key);
+    if (setting === undefined) return sendFlat(reply, 404, 'No such setting', ['USER_SETTING_NOT_FOUND']);
+    return reply.type('application/json').send(JSON.stringify(setting.value));
+  });
+  const deleteSettings = scoped(parts, 'account:information', 'flat', (request, reply, principal) => {
     const body = readJsonBody(deleteSettingsBody, request);
     if ('fault' in body) return refuse(reply, 400, body.fault);
-    const missing = parts.users.deleteSettings(subjectOf(principal), request.params.category, body.value.keys);
-    return missing === undefined
-      ? reply.send({})
-      : refuse(reply, 404, 'A key is not there; nothing was deleted', missing);
+    const { category } = request.params as { readonly category: string };
+    const missing = parts.users.deleteSettings(subjectOf(principal), category, body.value.keys);
+    return missing === undefined ? {} : refuse(reply, 404, 'A key is not there; nothing was deleted', missing);
   });
+  app.get('/v1/config/:category/user-settings/:key', readSetting);
+  app.delete('/v1/config/:category/user-settings', deleteSettings);
 }
 
 function refuse(reply: FastifyReply, status: number, message: string, key?: string): FastifyReply {

@@ -6,6 +6,7 @@ import {
   type StreamTopic,
   streamTopics,
 } from '../../venue/platform/wire/stream-messages.ts';
+import { isObject } from '../entry/request-members.ts';
 import { encodeAccountOrder, encodePredictionOrder, encodeRow } from '../exchange/encode-row.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
@@ -26,23 +27,19 @@ export function readClientMessage(data: Buffer, isBinary: boolean): ClientMessag
   if (isBinary) return { type: 'bad', message: 'Messages are text' };
   const parsed = jsonOrUndefined(data.toString('utf8'));
   if (parsed === undefined) return { type: 'bad', message: 'Messages are JSON' };
-  if (!isRecord(parsed)) return { type: 'bad', message: 'Messages are objects' };
+  if (!isObject(parsed)) return { type: 'bad', message: 'Messages are objects' };
   const id = parsed['id'];
   if (typeof id !== 'string' || id.length > 200)
     return { type: 'bad', message: 'id must be a string of at most 200 characters' };
   const { type, payload } = parsed;
   if (type !== 'subscribe' && type !== 'unsubscribe')
     return { type: 'bad', id, message: 'type must be subscribe or unsubscribe' };
-  if (!isRecord(payload)) return { type: 'bad', id, message: 'payload is missing' };
+  if (!isObject(payload)) return { type: 'bad', id, message: 'payload is missing' };
   const { topic, target } = payload;
   if (!isTopic(topic)) return { type: 'bad', id, message: `topic must be one of ${streamTopics.join(', ')}` };
   const accountId = typeof target === 'string' ? accountOfTarget(target) : undefined;
   if (accountId === undefined) return { type: 'bad', id, message: 'target must be account:<account_id>' };
   return { type, id, topic, accountId };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTopic(value: unknown): value is StreamTopic {
