@@ -8,7 +8,7 @@ import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
 import { openAuth } from './auth/open-auth.ts';
 import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
-import { MarketData } from './data/market-data.ts';
+import { DayPrices } from './data/day-prices.ts';
 import { describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
 import type { EntryDeps } from './entry/write.ts';
@@ -74,7 +74,7 @@ export interface EmulatedVenue<Listener extends keyof SandboxOptions['ports'], D
   /** After each change in the exchange. */
   readonly changed: (entry: EntryDeps, order: ExchangeOrder, step: string) => void;
   readonly cast: (options: SandboxOptions) => Cast;
-  readonly protocol: (parts: SandboxParts, subscriptions: Subscriptions, faults: EventFaults) => StreamProtocol;
+  readonly protocol: (parts: SandboxParts) => StreamProtocol;
   readonly apps: (parts: SandboxParts, options: SandboxOptions) => Readonly<Record<Listener, FastifyInstance>>;
   /** The listeners with its stream. */
   readonly streamsOn: readonly Listener[];
@@ -178,7 +178,12 @@ type AnyVenue = Pick<
   'words' | 'market' | 'answersEveryOrder' | 'changed' | 'cast' | 'protocol'
 >;
 
-async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string, { clock, random, log }: SandboxDeps) {
+async function assemble(
+  venue: AnyVenue,
+  options: SandboxOptions,
+  folder: string,
+  { clock, random: ids, log }: SandboxDeps,
+) {
   const { words } = venue;
   const seed = options.market.seed;
   const subscriptions = new Subscriptions();
@@ -196,7 +201,7 @@ async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string
   const idOf = (given: string) => wire.idOf(given);
   const exchange = new Exchange({ clock, onChange, onForgotten, idOf, rowOf: words.row }, options.market);
   const cast = venue.cast(options);
-  const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
+  const auth = await openAuth({ clock, random: ids, directory: registerCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's actions leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
@@ -204,53 +209,30 @@ async function assemble(venue: AnyVenue, options: SandboxOptions, folder: string
   const concealments = new Concealments({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, { ...options.market, ...venue.market });
-  const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
+  const prices = new DayPrices({ clock, instruments: market.inventor.equities }, seed);
+  const data = { prices, seed, ...options.research };
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
   const { answersEveryOrder } = venue;
-  const entryDeps = { clock, random, exchange, market, during, answersEveryOrder };
+  const entryDeps = { clock, random: ids, exchange, market, during, answersEveryOrder };
   const entry = openOrderEntry(entryDeps, options.venue, seed);
   const users = new UserRecords();
-  const faulty = { faults, hanging, concealments, wire, words };
-  const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, ...faulty, entry };
   const eventRandom = seededRandom(seed ^ 0x0e7e275);
   const eventFaults = new EventFaults({ plan: faults, concealments, exchange, ledger, random: eventRandom, words });
-  const feedDeps = { ledger, subscriptions, faults: eventFaults, wire, words };
-  const feed = new EventFeed(feedDeps, { detail: options.ledger.detail });
+  const faulty = { faults, eventFaults, hanging, concealments, wire, words };
+  const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, subscriptions, ...faulty, entry };
+  const feed = new EventFeed(parts, options.ledger);
   ledger.enter('start', { options: { ...options, users: undefined, clients: undefined } });
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const step = () => feed.during('market', () => market.step());
-  const pacer = pacerOf({ clock, step, ledger, subscriptions }, options.market);
-  const uncertainty = new Uncertainty({ exchange, clock });
-  const controls = new Controls({
-    parts,
-    subscriptions,
-    eventFaults,
-    uncertainty,
-    market,
-    pacer,
-    feed,
-    random: seededRandom(seed ^ 0x0c0de),
-  });
-  const protocol = venue.protocol(parts, subscriptions, eventFaults);
-  const streams = new StreamServer({ parts, subscriptions, eventFaults, protocol }, options.stream);
-  return { parts, cast, controls, pacer, streams, uncertainty };
-}
-
-interface PacedParts {
-  readonly clock: Clock;
-  /** One market change. */
-  readonly step: () => boolean;
-  readonly ledger: Ledger;
-  readonly subscriptions: Subscriptions;
-}
-
-/** The market waits while the ledger is behind; as fast as it can, also while its readers are. */
-function pacerOf(
-  { ledger, subscriptions, ...moved }: PacedParts,
-  { rate, catchUpMs }: SandboxOptions['market'],
-): Pacer {
+  // The market waits while the ledger is behind; as fast as it can, also while its readers are.
   const held = (unpaced: boolean) => ledger.behind || (unpaced && subscriptions.behind(readerBehindBytes));
-  return new Pacer({ ...moved, held }, { rate: rateOf(rate), catchUpMs });
+  const { rate, catchUpMs } = options.market;
+  const pacer = new Pacer({ clock, step, held }, { rate: rateOf(rate), catchUpMs });
+  const uncertainty = new Uncertainty({ exchange, clock });
+  const random = seededRandom(seed ^ 0x0c0de);
+  const controls = new Controls({ parts, uncertainty, market, pacer, feed, random });
+  const streams = new StreamServer(parts, venue.protocol(parts), options.stream);
+  return { parts, cast, controls, pacer, streams, uncertainty };
 }
 
 const portFlags = {

@@ -3,9 +3,8 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Principal } from '../auth/directory.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import type { EventFaults } from '../stream/event-faults.ts';
 import type { StreamProtocol } from '../stream/stream-server.ts';
-import type { StreamSession, Subscriptions } from '../stream/stream-session.ts';
+import type { StreamSession } from '../stream/stream-session.ts';
 import { accountOfKeys } from './api-keys.ts';
 
 const authenticate = z.object({
@@ -27,11 +26,7 @@ const nameless: Principal = {
  * Alpaca's `trade_updates`: authenticate, listen, then one frame for each event. Frames are binary
  * with JSON in them, as on the paper host. It has no heartbeat, no sequence and no replay.
  */
-export function alpacaProtocol(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-): StreamProtocol {
+export function alpacaProtocol(parts: SandboxParts): StreamProtocol {
   const accounts = new WeakMap<StreamSession, ExchangeAccount>();
   const authorize = (session: StreamSession, { key_id, secret_key }: z.infer<typeof authenticate>['data']) => {
     const account = accountOfKeys(parts.exchange, key_id, secret_key);
@@ -55,20 +50,14 @@ export function alpacaProtocol(
       if (!asked.success) session.sendMessage({ action: 'error', data: { error_message: 'invalid message' } });
       else if (account === undefined)
         session.sendMessage({ stream: 'authorization', data: { status: 'unauthorized', action: 'listen' } });
-      else follow({ parts, subscriptions, eventFaults }, session, account.id, asked.data.data.streams.includes(topic));
+      else follow(parts, session, account.id, asked.data.data.streams.includes(topic));
     },
   };
 }
 
-interface StreamDeps {
-  readonly parts: SandboxParts;
-  readonly subscriptions: Subscriptions;
-  readonly eventFaults: EventFaults;
-}
-
 /** Each `listen` names all streams that the connection has from now on. */
-function follow(deps: StreamDeps, session: StreamSession, accountId: string, listens: boolean): void {
-  const { parts, subscriptions, eventFaults } = deps;
+function follow(parts: SandboxParts, session: StreamSession, accountId: string, listens: boolean): void {
+  const { subscriptions, eventFaults } = parts;
   const acknowledge = () => {
     session.sendMessage({ stream: 'listening', data: { streams: listens ? [topic] : [] } });
     if (listens) subscriptions.add(session, 'account', accountId);

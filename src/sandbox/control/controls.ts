@@ -82,15 +82,15 @@ export class Controls {
    * stay lost on the stream, and are in the lists.
    */
   heal(): void {
-    const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
+    const { parts, uncertainty } = this.deps;
     parts.faults.heal();
     parts.wire.heal();
     parts.exchange.keepHistory(0);
-    eventFaults.releaseAll();
+    parts.eventFaults.releaseAll();
     uncertainty.restoreAll();
     parts.entry.lateWrites.arriveAll();
     parts.concealments.liftAll();
-    for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
+    for (const session of parts.subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
     parts.hanging.cutAll();
     parts.tokens.restoreLifetime();
     parts.ledger.enter('fault', { what: 'healed' });
@@ -147,7 +147,7 @@ export class Controls {
    * may no longer follow falls silent there.
    */
   changeAccount(id: string, change: AccountChange): ExchangeAccount | ControlRefusal {
-    const { parts, market, subscriptions } = this.deps;
+    const { parts, market } = this.deps;
     const account = parts.exchange.accounts.get(id);
     if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
     parts.ledger.enter('fault', { what: 'account', accountId: id, change });
@@ -156,7 +156,8 @@ export class Controls {
     account.unlisted = change.listed === undefined ? account.unlisted : !change.listed;
     account.keyNumber = change.keyNumber ?? account.keyNumber;
     if (!account.predictions)
-      for (const session of subscriptions.of('prediction', id)) subscriptions.remove(session, 'prediction', id);
+      for (const session of parts.subscriptions.of('prediction', id))
+        parts.subscriptions.remove(session, 'prediction', id);
     market.forgetPlaces();
     return account;
   }
@@ -202,7 +203,7 @@ export class Controls {
 
   /** Numbers for people and benchmarks. */
   status(): object {
-    const { parts, market, pacer, feed, subscriptions } = this.deps;
+    const { parts, market, pacer, feed } = this.deps;
     return {
       orders: parts.exchange.orders.size,
       forgotten: parts.exchange.forgotten,
@@ -210,11 +211,11 @@ export class Controls {
       changes: market.steps,
       eventsSent: feed.eventsSent,
       owedAndDropped: pacer.dropped,
-      sessions: [...subscriptions.sessions].map((session) => ({
+      sessions: [...parts.subscriptions.sessions].map((session) => ({
         session: session.number,
         backlogBytes: session.backlogBytes,
         halfOpen: session.isHalfOpen,
-        targets: [...session.targets],
+        targets: [...session.targets.keys()],
       })),
       ledgerSeq: parts.ledger.lastSeq,
       faults: { ...parts.faults.describe(), wire: parts.wire.describe() },

@@ -184,7 +184,7 @@ function instantsOf(text: string): [first: bigint, last: bigint] {
  * 404 has no body at all: the third shape); specification, "Research data".
  */
 export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void {
-  const { prices, seed, options } = parts.data;
+  const { prices, seed, emptyThemes, fdaEvents } = parts.data;
   const listOwners = dataRoute(parts, 'market:supplemental', 'flat', ownershipQuery, ({ symbol, limit }) => ({
     data: holdingsOf(prices, seed, symbol, limit ?? Number.POSITIVE_INFINITY),
   }));
@@ -193,12 +193,12 @@ export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void 
     const meta = { parameter: 'theme' };
     if ('fault' in query) return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', query.fault, meta);
     const { theme } = query.value;
-    const symbols = options.emptyThemes.includes(theme) ? [] : membersOf(seed, theme);
+    const symbols = emptyThemes.includes(theme) ? [] : membersOf(seed, theme);
     if (symbols.length === 0) return sendNested(reply, 404, 'not_found', 'NO_DATA', 'No stock in this theme', meta);
     return { theme, data: symbols.map((symbol) => ({ symbol })) };
   });
   const listMeetings = scoped(parts, 'calendar:information', 'nested', (_request, reply) => {
-    const data = committeeMeetings(seed, prices.today, options.fdaEvents);
+    const data = committeeMeetings(seed, prices.today, fdaEvents);
     return data.length === 0 ? reply.code(404).send() : { data };
   });
   app.get(ownershipPath, listOwners);

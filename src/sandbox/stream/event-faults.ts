@@ -87,6 +87,15 @@ interface Subscribing {
   readonly follow: () => void;
 }
 
+interface EventFaultsDeps {
+  readonly concealments: Concealments;
+  readonly exchange: Exchange;
+  readonly ledger: Ledger;
+  readonly words: VenueWords;
+  readonly plan: FaultPlan;
+  readonly random: Random;
+}
+
 /**
  * An event's last step on its way to one connection. Faults meet it here.
  *
@@ -95,35 +104,18 @@ interface Subscribing {
  */
 export class EventFaults {
   private readonly held = new Map<StreamSession, Held[]>();
-  private readonly plan: FaultPlan;
-  private readonly concealments: Concealments;
-  private readonly exchange: Exchange;
-  private readonly ledger: Ledger;
-  private readonly random: Random;
-  private readonly words: VenueWords;
+  private readonly deps: EventFaultsDeps;
 
-  constructor(deps: {
-    plan: FaultPlan;
-    concealments: Concealments;
-    exchange: Exchange;
-    ledger: Ledger;
-    random: Random;
-    words: VenueWords;
-  }) {
-    this.plan = deps.plan;
-    this.concealments = deps.concealments;
-    this.exchange = deps.exchange;
-    this.ledger = deps.ledger;
-    this.random = deps.random;
-    this.words = deps.words;
+  constructor(deps: EventFaultsDeps) {
+    this.deps = deps;
   }
 
   deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventResult {
     if (session.isHalfOpen) return 'half_open';
     if (!session.open) return 'cut';
-    if (this.concealments.hides(order)) return 'hidden';
+    if (this.deps.concealments.hides(order)) return 'hidden';
     const { stream, account, orderId } = order.terms;
-    const fault = this.plan.forEvent({ stream, accountId: account.id, orderId });
+    const fault = this.deps.plan.forEvent({ stream, accountId: account.id, orderId });
     const result = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);
     if (this.held.size > 0 && result !== 'held') this.overtake(session);
     return result;
@@ -133,53 +125,42 @@ export class EventFaults {
   sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
     const event = order === undefined ? undefined : this.eventOf(order);
     session.sendRaw(garbageOf(kind, session.opcode, event));
-    this.ledger.enter('event', { session: session.number, result: 'garbage', garbage: kind });
+    this.deps.ledger.enter('event', { session: session.number, result: 'garbage', garbage: kind });
   }
 
-  /**
-   * Sends an event from an account that the connection's token does not name. False when there is
-   * none.
-   */
-  sendForeign(session: StreamSession): boolean {
-    const order = this.foreignOrder();
-    if (order === undefined) return false;
-    this.sendShown(session, order, 'foreign');
-    return true;
+  /** Sends an event from an account that the connection's token does not name, if there is one. */
+  sendForeign(session: StreamSession): void {
+    this.sendShown(session, this.foreignOrder(), 'foreign');
   }
 
   /** Carries out a subscription, unless a fault meets it. */
   subscribe(session: StreamSession, stream: Stream, accountId: string, { refuse, ignore, follow }: Subscribing): void {
-    const fault = this.plan.forSubscribe({ stream, accountId });
+    const fault = this.deps.plan.forSubscribe({ stream, accountId });
     if (fault === 'refuse') refuse();
     else if (fault === 'no_ack') ignore();
     else if (fault === 'late_ack') session.later(lateAckMs, follow);
     else {
-      if (fault === 'early_event') this.sendAny(session, stream, accountId);
+      // Whether the connection follows the account yet or not.
+      if (fault === 'early_event') this.sendShown(session, this.anyOrder(stream, accountId), 'early');
       follow();
     }
   }
 
-  /** Sends an event for any order on the account, whether the connection follows it or not. */
-  private sendAny(session: StreamSession, stream: Stream, accountId: string): void {
-    const order = this.anyOrder(stream, accountId);
-    if (order !== undefined) this.sendShown(session, order, 'early');
-  }
-
-  private sendShown(session: StreamSession, order: ExchangeOrder, result: 'foreign' | 'early'): void {
+  private sendShown(session: StreamSession, order: ExchangeOrder | undefined, result: 'foreign' | 'early'): void {
+    if (order === undefined) return;
     session.sendEvent(this.eventOf(order));
-    this.ledger.enter('event', { session: session.number, result, orderId: order.terms.orderId });
+    this.deps.ledger.enter('event', { session: session.number, result, orderId: order.terms.orderId });
   }
 
   /** The account's order that has been unchanged for longest. */
   anyOrder(stream: Stream, accountId: string): ExchangeOrder | undefined {
-    const account = this.exchange.accounts.get(accountId);
-    return account === undefined ? undefined : firstOf(this.exchange.listOf(account, stream));
+    const account = this.deps.exchange.accounts.get(accountId);
+    return account === undefined ? undefined : firstOf(this.deps.exchange.listOf(account, stream));
   }
 
   /** Lets everything go that was held back. */
   releaseAll(): void {
-    for (const [session, held] of this.held) for (const it of held) this.release(session, it);
-    this.held.clear();
+    for (const session of [...this.held.keys()]) this.letGo(session, () => true);
   }
 
   private meet(
@@ -195,20 +176,20 @@ export class EventFaults {
         session.sendEvent(text);
         return 'sent_twice';
       case 'reorder':
-        return this.hold(session, { text, change, overtakenBy: 1 + Math.floor(this.random.next() * 5) });
+        return this.hold(session, { text, change, overtakenBy: 1 + Math.floor(this.deps.random.next() * 5) });
       case 'drop':
-        session.later(50 + this.random.next() * 450, () => session.cut(this.plan.pick(cutWays)));
+        session.later(50 + this.deps.random.next() * 450, () => session.cut(this.deps.plan.pick(cutWays)));
         return 'dropped';
       case 'silent_loss':
         return 'silently_lost';
       case 'garbage':
-        this.sendGarbage(session, order, this.plan.pick(garbageKinds));
+        this.sendGarbage(session, order, this.deps.plan.pick(garbageKinds));
         return this.send(session, text);
       case 'foreign':
         this.sendForeign(session);
         return this.send(session, text);
       case 'cut':
-        session.cut(this.plan.pick(cutWays));
+        session.cut(this.deps.plan.pick(cutWays));
         return 'cut';
       case 'half_open':
         session.halfOpen();
@@ -230,9 +211,7 @@ export class EventFaults {
   }
 
   private overtake(session: StreamSession): void {
-    const queue = this.held.get(session);
-    if (queue === undefined) return;
-    for (const it of queue) it.overtakenBy -= 1;
+    for (const it of this.held.get(session) ?? []) it.overtakenBy -= 1;
     this.letGo(session, (it) => it.overtakenBy <= 0);
   }
 
@@ -247,23 +226,20 @@ export class EventFaults {
   private release(session: StreamSession, held: Held): void {
     const result = session.open ? 'released' : 'dropped';
     session.sendEvent(held.text);
-    this.ledger.enter('event', { change: held.change, session: session.number, result });
+    this.deps.ledger.enter('event', { change: held.change, session: session.number, result });
   }
 
   /** Forgets a connection that has ended. */
   forget(session: StreamSession): void {
-    const queue = this.held.get(session);
-    if (queue === undefined) return;
-    this.held.delete(session);
-    for (const it of queue) this.release(session, it);
+    this.letGo(session, () => true);
   }
 
   private eventOf(order: ExchangeOrder): string {
-    return this.words.event(order, this.words.data(order), 'shown');
+    return this.deps.words.event(order, this.deps.words.data(order), 'shown');
   }
 
   private foreignOrder(): ExchangeOrder | undefined {
-    for (const account of this.exchange.accounts.values()) {
+    for (const account of this.deps.exchange.accounts.values()) {
       const order = account.traded
         ? undefined
         : (this.anyOrder('prediction', account.id) ?? this.anyOrder('account', account.id));

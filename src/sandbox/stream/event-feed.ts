@@ -1,13 +1,11 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
-import type { VenueWords } from '../exchange/venue-words.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
-import type { Wire } from '../faults/wire-words.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { EventFaults } from './event-faults.ts';
-import type { StreamSession, Subscriptions } from './stream-session.ts';
+import type { SandboxParts } from '../sandbox-parts.ts';
 
 /** Who caused a change, for the ledger. */
 type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
+
+type EventFeedDeps = Pick<SandboxParts, 'ledger' | 'subscriptions' | 'eventFaults' | 'wire' | 'words'>;
 
 /**
  * Takes each change to the ledger and to everybody who follows its account. The process as a whole
@@ -21,23 +19,12 @@ type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
 export class EventFeed {
   private cause: ChangeCause = 'control';
   private sent = 0;
-  private readonly ledger: Ledger;
-  private readonly subscriptions: Subscriptions;
-  private readonly faults: EventFaults;
-  private readonly wire: Wire;
-  private readonly words: VenueWords;
-  private readonly brief: boolean;
+  private readonly deps: EventFeedDeps;
+  private readonly isBrief: boolean;
 
-  constructor(
-    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults; wire: Wire; words: VenueWords },
-    options: { detail: 'full' | 'brief' },
-  ) {
-    this.ledger = deps.ledger;
-    this.subscriptions = deps.subscriptions;
-    this.faults = deps.faults;
-    this.wire = deps.wire;
-    this.words = deps.words;
-    this.brief = options.detail === 'brief';
+  constructor(deps: EventFeedDeps, options: { detail: 'full' | 'brief' }) {
+    this.deps = deps;
+    this.isBrief = options.detail === 'brief';
   }
 
   /**
@@ -61,17 +48,14 @@ export class EventFeed {
 
   publish(order: ExchangeOrder, step: string): void {
     const { stream, account, orderId } = order.terms;
-    const data = this.words.data(order);
+    const data = this.deps.words.data(order);
     const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
-    const whole = this.brief ? '' : `,"order":${data}`;
-    const change = this.ledger.enter(
+    const whole = this.isBrief ? '' : `,"order":${data}`;
+    const change = this.deps.ledger.enter(
       'change',
       `,"cause":"${this.cause}","step":"${step}","stream":"${stream}","accountId":${jsonText(account.id)},"orderId":${jsonText(orderId)}${version},"updatedAt":"${instantText(order.updatedAt)}","closed":${isClosed(order.state)}${whole}`,
     );
-    const followers = this.subscriptions.of(stream, account.id);
-    if (followers.length === 0) return;
-    const text = this.wire.worded(this.words.event(order, data, step));
-    for (const session of followers) this.deliver(session, order, text, change);
+    this.deliver(order, data, step, change);
   }
 
   /**
@@ -79,17 +63,20 @@ export class EventFeed {
    * lists keep it at its old place.
    */
   show(order: ExchangeOrder): void {
-    const { stream, account, orderId } = order.terms;
-    const shown = this.ledger.enter('fault', { what: 'shown', stream, orderId });
-    const followers = this.subscriptions.of(stream, account.id);
-    if (followers.length === 0) return;
-    const text = this.wire.worded(this.words.event(order, this.words.data(order), 'shown'));
-    for (const session of followers) this.deliver(session, order, text, shown);
+    const { stream, orderId } = order.terms;
+    const shown = this.deps.ledger.enter('fault', { what: 'shown', stream, orderId });
+    this.deliver(order, this.deps.words.data(order), 'shown', shown);
   }
 
-  private deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): void {
-    const result = this.faults.deliver(session, order, text, change);
-    if (result === 'sent') this.sent += 1;
-    this.ledger.enter('event', `,"change":${change},"session":${session.number},"result":"${result}"`);
+  private deliver(order: ExchangeOrder, data: string, step: string, change: number): void {
+    const { subscriptions, words, wire, eventFaults, ledger } = this.deps;
+    const followers = subscriptions.of(order.terms.stream, order.terms.account.id);
+    if (followers.length === 0) return;
+    const text = wire.worded(words.event(order, data, step));
+    for (const session of followers) {
+      const result = eventFaults.deliver(session, order, text, change);
+      if (result === 'sent') this.sent += 1;
+      ledger.enter('event', `,"change":${change},"session":${session.number},"result":"${result}"`);
+    }
   }
 }

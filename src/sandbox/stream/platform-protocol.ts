@@ -3,25 +3,18 @@ import { accountTarget, streamPath } from '../../venue/platform/wire/stream-mess
 import { bearerToken } from '../rest/require-scope.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { type ClientMessage, readClientMessage } from './client-message.ts';
-import type { EventFaults } from './event-faults.ts';
 import type { StreamProtocol } from './stream-server.ts';
-import type { StreamSession, Subscriptions } from './stream-session.ts';
+import type { StreamSession } from './stream-session.ts';
 
 type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 
-function answerClient(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-  session: StreamSession,
-  message: ClientMessage,
-): void {
+function answerClient(parts: SandboxParts, session: StreamSession, message: ClientMessage): void {
   const refusal = message.type === 'bad' ? bad(message.message) : refusalOf(parts, session, message);
   if (refusal !== undefined) refuse(parts, session, message.id, refusal);
   else if (message.type === 'unsubscribe') {
-    subscriptions.remove(session, message.topic, message.accountId);
+    parts.subscriptions.remove(session, message.topic, message.accountId);
     acknowledge(parts, session, message);
-  } else if (message.type === 'subscribe') subscribe(parts, subscriptions, eventFaults, session, message);
+  } else if (message.type === 'subscribe') subscribe(parts, session, message);
 }
 
 interface Refusal {
@@ -41,20 +34,14 @@ function refusalOf(parts: SandboxParts, session: StreamSession, message: Subscri
   return undefined;
 }
 
-function subscribe(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-  session: StreamSession,
-  message: Subscription,
-): void {
-  eventFaults.subscribe(session, message.topic, message.accountId, {
+function subscribe(parts: SandboxParts, session: StreamSession, message: Subscription): void {
+  parts.eventFaults.subscribe(session, message.topic, message.accountId, {
     refuse: () => refuse(parts, session, message.id, notPermitted('Not permitted')),
     ignore: () => record(parts, session, message, 'not_acknowledged'),
     // The acknowledgement leaves before the first event: both go out in the order of these calls.
     follow: () => {
       acknowledge(parts, session, message);
-      subscriptions.add(session, message.topic, message.accountId);
+      parts.subscriptions.add(session, message.topic, message.accountId);
     },
   });
 }
@@ -86,11 +73,7 @@ const forbidden =
  * The specification's stream: a token at the upgrade, then messages that subscribe
  * (docs/platform-assumptions.md, "Order stream").
  */
-export function platformProtocol(
-  parts: SandboxParts,
-  subscriptions: Subscriptions,
-  eventFaults: EventFaults,
-): StreamProtocol {
+export function platformProtocol(parts: SandboxParts): StreamProtocol {
   return {
     path: streamPath,
     opcode: 1,
@@ -105,7 +88,6 @@ export function platformProtocol(
       if (principal === undefined) return { status: 401, body: unauthenticated, token };
       return principal.scopes.has('order:information') ? principal : { status: 403, body: forbidden };
     },
-    answer: (session, data, isBinary) =>
-      answerClient(parts, subscriptions, eventFaults, session, readClientMessage(data, isBinary)),
+    answer: (session, data, isBinary) => answerClient(parts, session, readClientMessage(data, isBinary)),
   };
 }

@@ -7,8 +7,7 @@ import type { Principal } from '../auth/directory.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';
 import { maskSecrets } from '../ledger/ledger.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import type { EventFaults } from './event-faults.ts';
-import { type SessionManner, type SessionOptions, StreamSession, type Subscriptions } from './stream-session.ts';
+import { type SessionManner, type SessionOptions, StreamSession } from './stream-session.ts';
 
 const maxMessageBytes = 64 * 1024;
 const noSuchPath = '{"error":{"type":"not_found","code":"NOT_FOUND","message":"No such path"}}';
@@ -43,22 +42,15 @@ export class StreamServer {
   private readonly pending = new Set<Socket>();
   private sessionCount = 0;
   private readonly parts: SandboxParts;
-  private readonly subscriptions: Subscriptions;
-  private readonly eventFaults: EventFaults;
   private readonly protocol: StreamProtocol;
   private readonly options: SessionOptions;
 
-  constructor(
-    deps: { parts: SandboxParts; subscriptions: Subscriptions; eventFaults: EventFaults; protocol: StreamProtocol },
-    options: SessionOptions,
-  ) {
-    this.parts = deps.parts;
-    this.subscriptions = deps.subscriptions;
-    this.eventFaults = deps.eventFaults;
-    this.protocol = deps.protocol;
+  constructor(parts: SandboxParts, protocol: StreamProtocol, options: SessionOptions) {
+    this.parts = parts;
+    this.protocol = protocol;
     this.options = options;
     this.parts.tokens.onRevoked((tokenId) => {
-      for (const session of this.subscriptions.sessions)
+      for (const session of this.parts.subscriptions.sessions)
         if (session.principal.tokenId === tokenId) session.endWithToken('token revoked');
     });
   }
@@ -81,7 +73,7 @@ export class StreamServer {
    * connection is left.
    */
   async stop(graceMs: number): Promise<void> {
-    for (const session of this.subscriptions.sessions) session.close(streamCloseCodes.goingAway, 'going away');
+    for (const session of this.parts.subscriptions.sessions) session.close(streamCloseCodes.goingAway, 'going away');
     for (const socket of this.pending) socket.destroy();
     const closed = [...this.server.clients].map((client) => new Promise((resolve) => client.once('close', resolve)));
     await Promise.race([Promise.all(closed), this.parts.clock.sleep(graceMs)]);
@@ -116,10 +108,10 @@ export class StreamServer {
 
   private open(listener: string, principal: Principal, ws: WebSocket, socket: Socket): StreamSession {
     this.sessionCount += 1;
-    const { clock, ledger } = this.parts;
+    const { clock, ledger, subscriptions, eventFaults } = this.parts;
     const onClosed = (session: StreamSession) => {
-      this.subscriptions.removeAll(session);
-      this.eventFaults.forget(session);
+      subscriptions.removeAll(session);
+      eventFaults.forget(session);
       ledger.enter('session', { session: session.number, what: 'closed' });
     };
     const session = new StreamSession(
@@ -127,7 +119,7 @@ export class StreamServer {
       { clock, ws, socket, principal, manner: this.protocol, onClosed },
       this.options,
     );
-    this.subscriptions.sessions.add(session);
+    subscriptions.sessions.add(session);
     const { clientId, tokenId } = principal;
     ledger.enter('session', { session: session.number, what: 'opened', listener, clientId, tokenId });
     return session;

@@ -56,7 +56,7 @@ export class StreamSession {
   readonly number: number;
   readonly principal: Principal;
   /** The accounts that it follows: `<topic> <account>`. */
-  readonly targets = new Set<string>();
+  readonly targets = new Map<string, { readonly topic: StreamTopic; readonly accountId: string }>();
   private state: 'open' | 'half_open' | 'closed' = 'open';
   private corked = false;
   private heardPong = true;
@@ -224,7 +224,7 @@ export class Subscriptions {
   add(session: StreamSession, topic: StreamTopic, accountId: string): void {
     const target = `${topic} ${accountId}`;
     if (session.targets.has(target)) return;
-    session.targets.add(target);
+    session.targets.set(target, { topic, accountId });
     this.followers.set(target, [...(this.followers.get(target) ?? []), session]);
   }
 
@@ -233,7 +233,7 @@ export class Subscriptions {
   }
 
   removeAll(session: StreamSession): void {
-    for (const target of [...session.targets]) this.drop(session, target);
+    for (const target of [...session.targets.keys()]) this.drop(session, target);
     this.sessions.delete(session);
   }
 
