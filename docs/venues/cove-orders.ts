@@ -1,8 +1,8 @@
 import { type OrderStatus, type OrderView, orderWord, statusWord } from '../../src/domain/order.ts';
 import { trialStream } from '../../src/domain/streams.ts';
 import { canonicalSymbol } from '../../src/domain/symbol.ts';
-import type { OrderDecoder } from '../../src/venue/order-decoder.ts';
 import type { RowReader } from '../../src/venue/row-reader.ts';
+import type { OrderDecoder } from '../../src/venue/venue.ts';
 
 /** Cove is made up: it shows how a venue is added (docs/venues.md). */
 export const cove = trialStream('cove', {

@@ -1,8 +1,7 @@
 import { jsonOrUndefined } from '../../src/runtime/json-or-undefined.ts';
 import { parseJson } from '../../src/venue/parse-json.ts';
 import { describeValue, isObject } from '../../src/venue/row-reader.ts';
-import type { Frame, StreamProtocol } from '../../src/venue/stream-protocol.ts';
-import type { Venue } from '../../src/venue/venue.ts';
+import type { Frame, StreamProtocol, Venue } from '../../src/venue/venue.ts';
 import { cove, coveOrders } from './cove-orders.ts';
 import { signatureOf } from './cove-rest.ts';
 

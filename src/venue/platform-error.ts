@@ -46,6 +46,19 @@ export function answeredError(
   };
 }
 
+/** No whole answer came. `retryable`: false for a write. */
+export function noAnswer(
+  { message, sent }: Pick<Extract<HttpResult, { kind: 'failed' }>, 'message' | 'sent'>,
+  retryable = true,
+): PlatformError {
+  return { code: 'NO_ANSWER', message, retryable, sent };
+}
+
+/** A success with another shape than expected. */
+export function badAnswer(message: string, status = 200): PlatformError {
+  return { status, code: 'BAD_ANSWER', message: message.slice(0, 500), retryable: true, sent: 'yes' };
+}
+
 /** Why the platform did not carry out a request, in the journal's terms. */
 export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' | 'status' | 'message'>): Reason {
   return {

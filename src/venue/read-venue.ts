@@ -6,7 +6,7 @@ import type { Secret } from '../runtime/secret.ts';
 import { codeClassOf, type Http, type HttpRequest, type HttpResult } from './http.ts';
 import type { GetResult, ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
-import { type PlatformError, retryAfterMsOf } from './platform-error.ts';
+import { badAnswer, noAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './tokens.ts';
 
 export interface ReadDeps extends Pick<Ambient, 'clock' | 'random'> {
@@ -141,15 +141,10 @@ async function attempt(
 }
 
 function toResult(dialect: Dialect, observed: HttpResult, parse: (text: string) => unknown): ReadResult {
-  if (observed.kind === 'failed') {
-    return { ok: false, error: { code: 'NO_ANSWER', message: observed.message, retryable: true, sent: observed.sent } };
-  }
+  if (observed.kind === 'failed') return { ok: false, error: noAnswer(observed) };
   const body = jsonOrUndefined(observed.text, parse);
   if (observed.status !== 200)
     return { ok: false, error: dialect.errorOf(observed.status, body, retryAfterMsOf(observed)) };
-  if (body === undefined) {
-    const message = 'the answer is not JSON';
-    return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
-  }
+  if (body === undefined) return { ok: false, error: badAnswer('the answer is not JSON') };
   return { ok: true, value: body, bytes: observed.text.length };
 }

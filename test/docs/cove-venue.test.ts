@@ -12,11 +12,9 @@ import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { checkVenue } from '../../src/venue/check/check-venue.ts';
 import type { VenueUnderCheck } from '../../src/venue/check/fixtures.ts';
 import type { HttpResult } from '../../src/venue/http.ts';
-import type { OrderDecoder } from '../../src/venue/order-decoder.ts';
 import { SocketWriteLines } from '../../src/venue/platform/socket-write-lines.ts';
 import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
-import type { StreamProtocol } from '../../src/venue/stream-protocol.ts';
-import { streamOf } from '../../src/venue/venue.ts';
+import { type OrderDecoder, type StreamProtocol, streamOf } from '../../src/venue/venue.ts';
 import { json, scriptedServer } from '../support/servers/http-server.ts';
 
 const checked = (under: VenueUnderCheck) => [...checkVenue(under, seededRandom(1))];

@@ -1,6 +1,6 @@
 import { type Clock, type Moment, momentOf, type Timer } from '../../runtime/clock.ts';
-import type { Frame, StreamProtocol } from '../../venue/stream-protocol.ts';
 import type { AccessToken } from '../../venue/tokens.ts';
+import type { Frame, StreamProtocol } from '../../venue/venue.ts';
 import { Pings } from './pings.ts';
 import { type ConnectionEnd, endOfSocket, type Socket, type SocketEnd, type SocketFactory, signed } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';

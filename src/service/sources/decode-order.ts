@@ -1,9 +1,8 @@
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
-import type { DecodedOrder } from '../../venue/order-decoder.ts';
 import { storableText } from '../../venue/parse-json.ts';
 import { type Fault, otherAccount, RowReader } from '../../venue/row-reader.ts';
-import type { Venue } from '../../venue/venue.ts';
+import type { DecodedOrder, Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {

@@ -1,7 +1,7 @@
 import type { Secret } from '../../runtime/secret.ts';
 import type { HttpRequest } from '../../venue/http.ts';
 import type { SignedRequest } from '../../venue/read-venue.ts';
-import type { CloseReason, StreamProtocol } from '../../venue/stream-protocol.ts';
+import type { CloseReason, StreamProtocol } from '../../venue/venue.ts';
 
 /** How a socket ended. Reported exactly once, also for one that never opened. */
 export type SocketEnd =

@@ -11,8 +11,8 @@ import {
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol, contractRoot, optionRoot } from '../../domain/symbol.ts';
-import type { OrderDecoder } from '../order-decoder.ts';
 import { type RowReader, readLegs } from '../row-reader.ts';
+import type { OrderDecoder } from '../venue.ts';
 
 /** Orders with money, and without. */
 export type AlpacaStream = Extract<Stream, 'alpaca' | 'alpaca_paper'>;

@@ -2,7 +2,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { parseJson } from '../parse-json.ts';
 import { describeValue, isObject } from '../row-reader.ts';
-import type { Frame, StreamProtocol } from '../stream-protocol.ts';
+import type { Frame, StreamProtocol } from '../venue.ts';
 import type { AlpacaStream } from './decode-alpaca-order.ts';
 import { keyPairOf } from './key-source.ts';
 

@@ -2,9 +2,7 @@ import type { CommandRequest } from '../../domain/command.ts';
 import type { Cause } from '../../domain/observation.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 import type { HttpResult } from '../http.ts';
-import type { DecodedOrder } from '../order-decoder.ts';
-import type { Frame } from '../stream-protocol.ts';
-import type { Venue } from '../venue.ts';
+import type { DecodedOrder, Frame, Venue } from '../venue.ts';
 import type { WriteResult } from '../write-result.ts';
 
 /**

@@ -9,8 +9,8 @@ import {
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol, contractRoot, optionRoot, shortestContract } from '../../domain/symbol.ts';
-import type { OrderDecoder } from '../order-decoder.ts';
 import { type RowReader, readLegs } from '../row-reader.ts';
+import type { OrderDecoder } from '../venue.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { textOfBody } from '../http.ts';
+import { type HttpResult, textOfBody } from '../http.ts';
 
 type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
@@ -85,7 +85,24 @@ function tooLarge(maxBytes: number): BodyText {
   return { ok: false, code: 'too_large', message: `the answer has more than ${maxBytes} bytes` };
 }
 
-/** 401 and 403 say the same with any body, also with one that can't be read. */
-export function isDenial(status: number): boolean {
-  return status === 401 || status === 403;
+/** A whole answer from its bytes. */
+export async function answeredWith(
+  status: number,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  body: Buffer,
+  maxBytes: number,
+): Promise<HttpResult> {
+  const read = await decodeBody(body, headers['content-encoding'], maxBytes);
+  // 401 and 403 say the same with any body, also with one that can't be read.
+  if (!read.ok && status !== 401 && status !== 403) return failed(read.code, read.message, 'maybe');
+  const firsts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) firsts[name] = first;
+  }
+  return { kind: 'answered', status, headers: firsts, text: read.ok ? read.text : '' };
+}
+
+export function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult {
+  return { kind: 'failed', code, message, sent };
 }

@@ -2,7 +2,7 @@ import type { Stream } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
 import { parseJson } from '../parse-json.ts';
 import { describeValue, isObject } from '../row-reader.ts';
-import type { Frame } from '../stream-protocol.ts';
+import type { Frame } from '../venue.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
 
 /**

@@ -7,8 +7,8 @@ import {
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
-import type { OrderDecoder } from '../order-decoder.ts';
 import type { RowReader } from '../row-reader.ts';
+import type { OrderDecoder } from '../venue.ts';
 import { predictionOrder, predictionStates } from './wire/prediction-order.ts';
 
 const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));

@@ -3,7 +3,7 @@ import type { HttpResult } from '../http.ts';
 import { judgeAnswer, type WholeAnswer, withStatus } from '../judge-write.ts';
 import { reasonOf, retryAfterMsOf } from '../platform-error.ts';
 import type { WriteAnswer, WriteResult } from '../write-result.ts';
-import { errorFromAnswer } from './error-from-answer.ts';
+import { errorFromAnswer } from './read-platform.ts';
 import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
 
 /** How one endpoint's answers are read. */

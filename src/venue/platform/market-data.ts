@@ -1,5 +1,5 @@
 import type { Secret } from '../../runtime/secret.ts';
-import type { PlatformError } from '../platform-error.ts';
+import { badAnswer, type PlatformError } from '../platform-error.ts';
 import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
 import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
@@ -144,8 +144,7 @@ function cursorOf(nextUrl: string): string | undefined {
 }
 
 function circle(): QuotesPage {
-  const message = 'nextUrl holds no cursor, or one that was there before';
-  return { ok: false, error: { status: 200, code: 'LOOP', message, retryable: true, sent: 'yes' } };
+  return { ok: false, error: { ...badAnswer('nextUrl holds no cursor, or one that was there before'), code: 'LOOP' } };
 }
 
 /**

@@ -10,6 +10,7 @@ import type {
   Page,
   PlatformAccount,
 } from '../order-reads.ts';
+import { badAnswer } from '../platform-error.ts';
 import { listFault, readListPages } from '../read-list-pages.ts';
 import type { ReadDeps } from '../read-venue.ts';
 import { CursorCircle } from './cursor-circle.ts';
@@ -68,8 +69,7 @@ export async function getOrder(
   if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
   const row = stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
   if (typeof row === 'object' && row !== null) return { kind: 'found', row, bytes: answer.bytes };
-  const message = 'the order has another shape than the contract says';
-  return { kind: 'failed', error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  return { kind: 'failed', error: badAnswer('the order has another shape than the contract says') };
 }
 
 /**
@@ -145,10 +145,8 @@ export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: Abor
   });
   if (!answer.ok) return { complete: false, error: answer.error };
   const body = accountItems.safeParse(answer.value);
-  if (!body.success) {
-    const message = 'the accounts have another shape than the specification says';
-    return { complete: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
-  }
+  if (!body.success)
+    return { complete: false, error: badAnswer('the accounts have another shape than the specification says') };
   const accounts = new Map<string, PlatformAccount>();
   let unreadable = 0;
   for (const [at, item] of body.data.accounts.entries()) {

@@ -1,5 +1,4 @@
-import type { CloseReason, StreamProtocol } from '../stream-protocol.ts';
-import type { Venue } from '../venue.ts';
+import type { CloseReason, StreamProtocol, Venue } from '../venue.ts';
 import { accountOrders } from './decode-account-order.ts';
 import { decodeFrame } from './decode-frame.ts';
 import { predictionOrders } from './decode-prediction-order.ts';

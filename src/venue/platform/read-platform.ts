@@ -1,14 +1,40 @@
 import type { z } from 'zod';
 import { Secret } from '../../runtime/secret.ts';
 import { queryText } from '../order-address.ts';
-import type { PlatformError } from '../platform-error.ts';
+import { answeredError, badAnswer, type PlatformError } from '../platform-error.ts';
 import { type Dialect, type ReadDeps, type ReadResult, readVenue, type VenueRead } from '../read-venue.ts';
-import { errorFromAnswer } from './error-from-answer.ts';
+import { flatError, nestedError, rejection } from './wire/error-bodies.ts';
+
+/**
+ * A flat body's word if it is a code, as OAuth2's are (`invalid_grant`). Any other text is for
+ * people, "not fixed and must not be relied on".
+ */
+const flatCode = /^[a-z_]{1,40}$/;
+
+/**
+ * An answer with a status other than success, as an error. `body` is the parsed body, or undefined
+ * if it was empty or not JSON. `retryAfterMs`: the answer's, 0 if it has none.
+ */
+export function errorFromAnswer(status: number, body: unknown, retryAfterMs = 0): PlatformError {
+  const nested = nestedError.safeParse(body);
+  const flat = nested.success ? undefined : flatError.safeParse(body).data;
+  const rejected = nested.success || flat !== undefined ? undefined : rejection.safeParse(body).data;
+  const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
+  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word ?? rejected?.ordRejReason;
+  const type = nested.data?.error.type;
+  const told = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? rejected?.text;
+  const message = told ?? `the platform answered with status ${status}`;
+  return answeredError(status, { code, type, message }, retryAfterMs);
+}
 
 export const platformDialect: Dialect = {
-  sign: (credential) => ({ authorization: new Secret(`Bearer ${credential.reveal()}`) }),
+  sign: bearer,
   errorOf: errorFromAnswer,
 };
+
+export function bearer(credential: Secret) {
+  return { authorization: new Secret(`Bearer ${credential.reveal()}`) };
+}
 
 /** As in `VenueRead`. */
 type ReadSpecials = Omit<VenueRead, 'operation' | 'url'>;
@@ -49,7 +75,8 @@ export async function readShape<Shape extends z.ZodType>(
   const body = read.shape.safeParse(answer.value);
   if (body.success) return { ok: true, value: body.data };
   const [issue] = body.error.issues;
-  return badAnswer(`the answer to ${read.operation} has another shape: ${issue?.path.join('.')}: ${issue?.message}`);
+  const fault = `${issue?.path.join('.')}: ${issue?.message}`;
+  return { ok: false, error: badAnswer(`the answer to ${read.operation} has another shape: ${fault}`) };
 }
 
 /**
@@ -57,12 +84,5 @@ export async function readShape<Shape extends z.ZodType>(
  * (specification, "Options quote response").
  */
 export function unsuccessful(operation: string, word: string): { readonly ok: false; readonly error: PlatformError } {
-  return badAnswer(`the answer to ${operation} has the status ${word}`);
-}
-
-function badAnswer(message: string): { readonly ok: false; readonly error: PlatformError } {
-  return {
-    ok: false,
-    error: { status: 200, code: 'BAD_ANSWER', message: message.slice(0, 500), retryable: true, sent: 'yes' },
-  };
+  return { ok: false, error: badAnswer(`the answer to ${operation} has the status ${word}`) };
 }

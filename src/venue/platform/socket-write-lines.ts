@@ -5,7 +5,7 @@ import { dial } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { type HttpResult, revealedHeaders } from '../http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../write-result.ts';
-import { decodeBody, isDenial } from './decode-body.ts';
+import { answeredWith, failed } from './decode-body.ts';
 
 export interface SocketWriteOptions {
   readonly connectMs?: number;
@@ -114,7 +114,7 @@ class SocketWriteLine implements WriteLine {
         readBody(answer, maxBodyBytes).then((body) => {
           timer.cancel();
           signal?.removeEventListener('abort', onAbort);
-          resolve(answered(answer, body, maxBodyBytes));
+          resolve(answeredWith(answer.statusCode ?? 0, answer.headers, body, maxBodyBytes));
         }, end);
       });
     });
@@ -147,22 +147,6 @@ async function readBody(answer: IncomingMessage, maxBytes: number): Promise<Buff
   }
   if (!answer.complete) throw coded('TORN', 'the answer was torn');
   return Buffer.concat(chunks);
-}
-
-async function answered(answer: IncomingMessage, body: Buffer, maxBytes: number): Promise<HttpResult> {
-  const read = await decodeBody(body, answer.headers['content-encoding'], maxBytes);
-  const status = answer.statusCode ?? 0;
-  if (!read.ok && !isDenial(status)) return failed(read.code, read.message, 'maybe');
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer.headers)) {
-    const first = Array.isArray(value) ? value[0] : value;
-    if (first !== undefined) headers[name] = first;
-  }
-  return { kind: 'answered', status, headers, text: read.ok ? read.text : '' };
-}
-
-function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult {
-  return { kind: 'failed', code, message, sent };
 }
 
 function coded(code: string, message: string): Error {

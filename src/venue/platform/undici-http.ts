@@ -5,7 +5,7 @@ import { NotConnectedError } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
 import { type Http, type HttpRequest, type HttpResult, revealedHeaders } from '../http.ts';
-import { decodeBody, isDenial } from './decode-body.ts';
+import { answeredWith, failed } from './decode-body.ts';
 
 interface UndiciHttpOptions {
   readonly connectMs?: number;
@@ -111,22 +111,11 @@ export class UndiciHttp implements Http {
       if (bytes > maxBytes) return failed('too_large', `the answer has more than ${maxBytes} bytes`, 'maybe');
       chunks.push(chunk);
     }
-    const read = await decodeBody(Buffer.concat(chunks), answer.headers['content-encoding'], maxBytes);
-    if (!read.ok && !isDenial(answer.statusCode)) return failed(read.code, read.message, 'maybe');
-    return {
-      kind: 'answered',
-      status: answer.statusCode,
-      headers: firstValues(answer.headers),
-      text: read.ok ? read.text : '',
-    };
+    return answeredWith(answer.statusCode, answer.headers, Buffer.concat(chunks), maxBytes);
   }
 }
 
 const closedByPeer: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
-
-function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpResult {
-  return { kind: 'failed', code, message, sent };
-}
 
 /** Only an error of the connector proves that nothing left: TLS may fail behind the request. */
 function failure(error: unknown): HttpResult {
@@ -139,13 +128,4 @@ function failure(error: unknown): HttpResult {
     isCut ? `the connection ended before the whole answer (${code})` : `${code}: ${message}`,
     'maybe',
   );
-}
-
-function firstValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const first = Array.isArray(value) ? value[0] : value;
-    if (first !== undefined) flat[name] = first;
-  }
-  return flat;
 }

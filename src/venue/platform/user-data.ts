@@ -1,32 +1,24 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import { Secret } from '../../runtime/secret.ts';
-import { codeClassOf, type Http, type HttpResult } from '../http.ts';
+import { codeClassOf, type Http, type HttpRequest, type HttpResult } from '../http.ts';
 import { parseJson, parsePlainJson } from '../parse-json.ts';
-import { retryAfterMsOf } from '../platform-error.ts';
+import { badAnswer, noAnswer, retryAfterMsOf } from '../platform-error.ts';
 import type { ReadDeps } from '../read-venue.ts';
-import { errorFromAnswer } from './error-from-answer.ts';
-import { type Fetched, readShape } from './read-platform.ts';
+import { bearer, errorFromAnswer, type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';
 
 /**
  * Asks for another e-mail address for the signed-in user (specification, "POST
  * /v1/users/me/email/change"). One attempt: see `sendWrite`.
  */
-export async function changeEmail(
+export function changeEmail(
   deps: WriteDeps,
   baseUrl: string,
   email: string,
   signal: AbortSignal,
 ): Promise<Fetched<undefined>> {
-  const write = {
-    operation: 'change_email',
-    method: 'POST',
-    url: `${baseUrl}${changeEmailPath}`,
-    body: { email },
-  } as const;
-  const answer = await sendWrite(deps, write, signal);
-  return answer.ok ? { ok: true, value: undefined } : answer;
+  const url = `${baseUrl}${changeEmailPath}`;
+  return sendWrite(deps, { operation: 'change_email', method: 'POST', url, body: { email } }, signal);
 }
 
 /**
@@ -48,24 +40,18 @@ export function readUserSetting(
  * Deletes settings in one category (specification, "DELETE /v1/config/{category}/user-settings").
  * One attempt: see `sendWrite`.
  */
-export async function deleteUserSettings(
+export function deleteUserSettings(
   deps: WriteDeps,
   baseUrl: string,
-  settings: { readonly category: string; readonly keys: readonly string[] },
+  { category, keys }: { readonly category: string; readonly keys: readonly string[] },
   signal: AbortSignal,
 ): Promise<Fetched<undefined>> {
-  const url = `${baseUrl}${settingsPath(settings.category)}`;
-  const write = { operation: 'delete_user_settings', method: 'DELETE', url, body: { keys: settings.keys } } as const;
-  const answer = await sendWrite(deps, write, signal);
-  return answer.ok ? { ok: true, value: undefined } : answer;
+  const url = `${baseUrl}${settingsPath(category)}`;
+  return sendWrite(deps, { operation: 'delete_user_settings', method: 'DELETE', url, body: { keys } }, signal);
 }
 
 /** One write that isn't an order. */
-interface Write {
-  /** A metric label. */
-  readonly operation: string;
-  readonly method: 'POST' | 'DELETE';
-  readonly url: string;
+interface Write extends Pick<HttpRequest, 'operation' | 'method' | 'url'> {
   readonly body: unknown;
 }
 
@@ -74,46 +60,38 @@ type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
 /**
  * One request, with any result. A write may have taken effect although its answer was lost or bad,
  * so only the caller can know if it should be sent again. A 401 renews the token for the next
- * request. `value` is a 2xx's parsed body, undefined when it was empty. Never rejects.
+ * request. A 2xx is a success if its body is JSON or empty. Never rejects.
  */
-async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
-  const { operation, method, url } = write;
+async function sendWrite(deps: WriteDeps, { body, ...write }: Write, signal: AbortSignal): Promise<Fetched<undefined>> {
+  const { operation, url } = write;
   const credential = await deps.tokens.get(url);
   // What the answer for the token says of itself is not said of the write.
   if (!credential.ok) return { ok: false, error: { ...credential.error, sent: 'no' } };
-  if (signal.aborted)
-    return { ok: false, error: { code: 'NO_ANSWER', message: 'given up by the caller', retryable: true, sent: 'no' } };
+  if (signal.aborted) return { ok: false, error: noAnswer({ message: 'given up by the caller', sent: 'no' }) };
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
-    authorization: new Secret(`Bearer ${credential.token.secret.reveal()}`),
+    ...bearer(credential.token.secret),
   };
   const startedMs = deps.clock.monotonicMs();
-  const result = await deps.http.request({
-    operation,
-    method,
-    url,
-    headers,
-    body: JSON.stringify(write.body),
-    signal,
-  });
+  const result = await deps.http.request({ ...write, headers, body: JSON.stringify(body), signal });
   deps.metrics.requestSeconds.observe(
     { operation, code_class: codeClassOf(result) },
     (deps.clock.monotonicMs() - startedMs) / 1000,
   );
   if (result.kind === 'answered' && result.status === 401) void deps.tokens.renew(credential.token.generation, url);
-  return toResult(result);
+  const read = successOf(result);
+  if (!read.ok || read.value !== undefined || read.text === '') return read.ok ? { ok: true, value: undefined } : read;
+  return { ok: false, error: { ...badAnswer('the answer is not JSON', read.status), retryable: false } };
 }
 
-function toResult(observed: HttpResult): Fetched<unknown> {
-  if (observed.kind === 'failed')
-    return { ok: false, error: { code: 'NO_ANSWER', message: observed.message, retryable: true, sent: observed.sent } };
-  const value = jsonOrUndefined(observed.text, parseJson);
-  if (observed.status < 200 || observed.status > 299)
-    return { ok: false, error: errorFromAnswer(observed.status, value, retryAfterMsOf(observed)) };
-  if (value !== undefined || observed.text === '') return { ok: true, value };
-  const message = 'the answer is not JSON';
-  return { ok: false, error: { status: observed.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
+/** A 2xx's parsed body, undefined if it is not JSON. */
+function successOf(result: HttpResult) {
+  if (result.kind === 'failed') return { ok: false, error: noAnswer(result) } as const;
+  const { status, text } = result;
+  const value = jsonOrUndefined(text, parseJson);
+  if (status >= 200 && status < 300) return { ok: true, status, text, value } as const;
+  return { ok: false, error: errorFromAnswer(status, value, retryAfterMsOf(result)) } as const;
 }
 
 /**
@@ -127,13 +105,9 @@ export async function readHealth(
   signal: AbortSignal,
 ): Promise<Fetched<string>> {
   const request = { operation: 'health', url: `${baseUrl}${healthPath}`, headers: { accept: 'application/json' } };
-  const result = await deps.http.request({ ...request, method: 'GET', signal });
-  if (result.kind === 'failed')
-    return { ok: false, error: { code: 'NO_ANSWER', message: result.message, retryable: true, sent: result.sent } };
-  const body = jsonOrUndefined(result.text, parseJson);
-  if (result.status !== 200) return { ok: false, error: errorFromAnswer(result.status, body, retryAfterMsOf(result)) };
-  const read = health.safeParse(body);
+  const answer = successOf(await deps.http.request({ ...request, method: 'GET', signal }));
+  if (!answer.ok) return answer;
+  const read = health.safeParse(answer.value);
   if (read.success) return { ok: true, value: read.data.status };
-  const message = 'the health answer has another shape';
-  return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  return { ok: false, error: badAnswer('the health answer has another shape', answer.status) };
 }

@@ -5,7 +5,7 @@ import { readState } from '../../../src/sandbox/control/control-app.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
-import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/read-platform.ts';
 import type { Endpoint } from '../../support/platform/endpoint.ts';
 import { endpoints } from '../../support/platform/endpoint-table.ts';
 import { type Answer, ask, signedIn } from '../../support/platform/sandbox.ts';

@@ -4,7 +4,7 @@ import { measureReplace } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
 import { resolveCommand } from '../../../src/domain/resolve-command.ts';
-import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/read-platform.ts';
 import {
   CommandRig,
   cancelWorking,

@@ -6,7 +6,7 @@ import { Connection, type ConnectionHandlers } from '../../../src/service/source
 import type { ConnectionEnd } from '../../../src/service/sources/socket.ts';
 import { streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import type { Frame, StreamProtocol } from '../../../src/venue/stream-protocol.ts';
+import type { Frame, StreamProtocol } from '../../../src/venue/venue.ts';
 import { streamServer } from './stream-server.ts';
 
 /** A venue whose session signs in by a message. Its frames name no account, its answers no id. */

@@ -9,7 +9,7 @@ import { checkFrames, checkWords } from '../../../src/venue/check/check-streams.
 import { checkVenue } from '../../../src/venue/check/check-venue.ts';
 import { checkWrites } from '../../../src/venue/check/check-writes.ts';
 import type { VenueUnderCheck } from '../../../src/venue/check/fixtures.ts';
-import type { Frame } from '../../../src/venue/stream-protocol.ts';
+import type { Frame } from '../../../src/venue/venue.ts';
 
 const { venue, judgeWrite, streams } = alpacaCheck;
 

@@ -8,8 +8,7 @@ import { checkWrites } from '../../../src/venue/check/check-writes.ts';
 import type { Check, LifeStep, StreamFixtures, VenueUnderCheck } from '../../../src/venue/check/fixtures.ts';
 import { accountRow, eventText, predictionRow, type Row, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
 import { platformCheck } from '../../../src/venue/platform/platform-check.ts';
-import type { StreamProtocol } from '../../../src/venue/stream-protocol.ts';
-import type { Venue } from '../../../src/venue/venue.ts';
+import type { StreamProtocol, Venue } from '../../../src/venue/venue.ts';
 import type { WriteResult } from '../../../src/venue/write-result.ts';
 
 const random = () => seededRandom(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpResult } from '../../../src/venue/http.ts';
-import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
 import { judgeWrite, type WriteReading } from '../../../src/venue/platform/judge-write.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/read-platform.ts';
 import { predictionErrors } from '../../../src/venue/platform/wire/error-bodies.ts';
 
 const read: WriteReading['read'] = (value) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorFromAnswer } from '../../../src/venue/platform/error-from-answer.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/read-platform.ts';
 
 describe('errorFromAnswer', () => {
   it.each([
