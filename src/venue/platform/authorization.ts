@@ -17,11 +17,9 @@ interface AuthorizationOptions {
 }
 
 /** One sign-in just begun. `state` and `verifier` are made for it alone and are used once. */
-export interface Authorization {
+interface Authorization {
   /** The user goes to this address. */
   readonly url: string;
-  /** The same request, as the steps in `sign-in.ts` send it. */
-  readonly parameters: Readonly<Record<string, string>>;
   readonly redirectUri: string;
   readonly state: Secret;
   readonly verifier: Secret;
@@ -34,7 +32,7 @@ export interface Authorization {
 export async function beginAuthorization(options: AuthorizationOptions): Promise<Authorization> {
   const state = oauth.generateRandomState();
   const verifier = oauth.generateRandomCodeVerifier();
-  const parameters = {
+  const parameters = new URLSearchParams({
     response_type: 'code',
     client_id: options.clientId,
     redirect_uri: options.redirectUri,
@@ -42,10 +40,9 @@ export async function beginAuthorization(options: AuthorizationOptions): Promise
     state,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
-  };
+  });
   return {
-    url: `${options.authUrl}${authorizeScreenPath}?${new URLSearchParams(parameters)}`,
-    parameters,
+    url: `${options.authUrl}${authorizeScreenPath}?${parameters}`,
     redirectUri: options.redirectUri,
     state: new Secret(state),
     verifier: new Secret(verifier),

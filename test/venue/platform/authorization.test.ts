@@ -4,11 +4,9 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { beginAuthorization, readCallback } from '../../../src/venue/platform/authorization.ts';
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
-import { confirmSignIn, type SignInStep, signIn, verifySignIn } from '../../../src/venue/platform/sign-in.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { runningSandbox } from '../../support/platform/sandbox.ts';
-import { accountsOf } from '../../support/platform/sign-in.ts';
-import { json, scriptedServer } from '../../support/servers/http-server.ts';
+import { accountsOf, alice, bob, signInByForms } from '../../support/platform/sign-in.ts';
 
 function deps() {
   const http = new UndiciHttp({ clock: systemClock });
@@ -16,19 +14,11 @@ function deps() {
   return { http, clock: systemClock };
 }
 
-const alice = { username: 'alice', password: new Secret('sandbox-alice') };
-const bob = { username: 'bob', password: new Secret('sandbox-bob') };
-
 function optionsOf(sandbox: SandboxDescription, open = false) {
   const client = open
     ? { clientId: sandbox.publicClientId }
     : { clientId: sandbox.clientId, clientSecret: new Secret(sandbox.clientSecret) };
   return { authUrl: sandbox.auth, platformUrl: sandbox.platform, redirectUri: sandbox.redirectUri, ...client };
-}
-
-function callbackIn(step: SignInStep): URLSearchParams {
-  if (step.kind !== 'callback') throw new Error(JSON.stringify(step));
-  return step.callback;
 }
 
 describe('our client', () => {
@@ -39,8 +29,8 @@ describe('our client', () => {
     const { description: sandbox } = await runningSandbox();
     const options = optionsOf(sandbox, open);
     const authorization = await beginAuthorization({ ...options, scope: 'account:information' });
-    const callback = callbackIn(await signIn(deps(), sandbox.auth, authorization, alice));
-    const read = readCallback(options, authorization, callback);
+    const { searchParams } = new URL(await signInByForms(authorization.url, alice));
+    const read = readCallback(options, authorization, searchParams);
     if (!read.ok) throw new Error(read.error.message);
     const result = await exchangeToken(deps(), sandbox.platform, options, read.grant);
     if (!result.ok) throw new Error(result.error.message);
@@ -52,32 +42,12 @@ describe('our client', () => {
     const { description: sandbox } = await runningSandbox();
     const options = optionsOf(sandbox);
     const authorization = await beginAuthorization(options);
-    const asked = await signIn(deps(), sandbox.auth, authorization, bob);
-    if (asked.kind !== 'mfa') throw new Error(JSON.stringify(asked));
-    const wrong = await verifySignIn(deps(), sandbox.platform, asked.nextStepAuthId, new Secret('000000'));
-    expect(wrong).toMatchObject({ kind: 'failed', error: { status: 401, code: 'access_denied' } });
-    const verified = await verifySignIn(deps(), sandbox.platform, asked.nextStepAuthId, new Secret('246810'));
-    if (verified.kind !== 'confirm') throw new Error(JSON.stringify(verified));
-    const callback = callbackIn(await confirmSignIn(deps(), sandbox.platform, verified.nextStepAuthId));
-    const read = readCallback(options, authorization, callback);
+    const { searchParams } = new URL(await signInByForms(authorization.url, bob, { mfaCode: '246810' }));
+    const read = readCallback(options, authorization, searchParams);
     if (!read.ok) throw new Error(read.error.message);
     const result = await exchangeToken(deps(), sandbox.platform, options, read.grant);
     if (!result.ok) throw new Error(result.error.message);
     expect((await accountsOf(sandbox, result.token.accessToken.reveal())).ids).toEqual(['SIM-1003']);
-  });
-
-  it('says what was wrong with a sign-in, and sends it once', async () => {
-    const { description: sandbox } = await runningSandbox();
-    const authorization = await beginAuthorization(optionsOf(sandbox));
-    const denied = await signIn(deps(), sandbox.auth, authorization, { ...alice, password: new Secret('wrong') });
-    expect(denied).toMatchObject({ kind: 'failed', error: { status: 401, code: 'access_denied', retryable: false } });
-    const broken = await scriptedServer((_, response) => void response.destroy());
-    onTestFinished(broken.close);
-    expect(await signIn(deps(), broken.url, authorization, alice)).toMatchObject({ error: { code: 'NO_ANSWER' } });
-    expect(broken.received).toHaveLength(1);
-    const odd = await scriptedServer((_, response) => json(response, 200, { hello: 'there' }));
-    onTestFinished(odd.close);
-    expect(await signIn(deps(), odd.url, authorization, alice)).toMatchObject({ error: { code: 'BAD_ANSWER' } });
   });
 
   it('makes a state and a verifier of its own for every sign-in, and prints neither', async () => {

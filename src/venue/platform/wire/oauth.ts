@@ -27,11 +27,8 @@ export const codeGiven = z.looseObject({
   state: optionalText,
   redirect_uri: optionalText,
 });
-export const signInAnswer = z.union([mfaAsked, codeGiven]);
 /** Assumption. */
 export const mfaAnswer = z.looseObject({ next_step_auth_id: neededText });
-
-export type CodeGiven = z.infer<typeof codeGiven>;
 
 /**
  * The token endpoint's answer.
