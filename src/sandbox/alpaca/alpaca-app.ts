@@ -4,8 +4,7 @@ import { listingOf, stocks } from '../data/listings.ts';
 import { session } from '../data/trading-days.ts';
 import { MemberFault } from '../entry/request-members.ts';
 import { isRefusal, type Refusal, type Write } from '../entry/write.ts';
-import { present } from '../exchange/change-list.ts';
-import { type ExchangeAccount, type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
+import { type ExchangeAccount, isClosed } from '../exchange/exchange-order.ts';
 import { openListener } from '../rest/open-listener.ts';
 import { attemptWrite, noteTurnedAway, performWrite } from '../rest/perform-write.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -143,11 +142,8 @@ function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {
 /** One answer for all open orders, each with the status for its own cancel. */
 function cancelAll(parts: SandboxParts, request: FastifyRequest): object[] {
   const account = callerOf(parts, request);
-  const open: ExchangeOrder[] = [];
-  parts.exchange.listOf(account, 'account').visit(0, present, ({ order, wasClosed }) => {
-    if (!wasClosed && !parts.concealments.hides(order)) open.push(order);
-    return true;
-  });
+  const orders = parts.exchange.ordersOf(account, 'account');
+  const open = orders.filter((order) => !isClosed(order.state) && !parts.concealments.hides(order));
   return open.map((order) => {
     const id = order.terms.orderId;
     // It ended together with one before it.

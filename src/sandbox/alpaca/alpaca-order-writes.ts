@@ -29,10 +29,9 @@ const answer = { status: 200, body: alpacaWords.row } as const;
 /** `POST /v2/orders`: 200 with a waiting order. */
 export function placeAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, asked: PlaceTerms): Write {
   return {
-    refused: false,
     kind: 'place',
     stream: 'account',
-    accountId: account.id,
+    account,
     reference: asked.clientOrderId,
     attempt() {
       const terms = termsOf(deps, account, asked);
@@ -132,10 +131,9 @@ export function replaceAlpacaOrder(
   patch: PatchTerms,
 ): Write {
   return {
-    refused: false,
     kind: 'replace',
     stream: 'account',
-    accountId: account.id,
+    account,
     reference: patch.clientOrderId,
     attempt() {
       const order = findOrder(deps, account, orderId);
@@ -191,10 +189,9 @@ function successorOf(deps: EntryDeps, order: ExchangeOrder, patch: PatchTerms): 
 /** `DELETE /v2/orders/{id}`: 204, and the venue's answer comes on the stream. */
 export function cancelAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string): Write {
   return {
-    refused: false,
     kind: 'cancel',
     stream: 'account',
-    accountId: account.id,
+    account,
     attempt() {
       const order = findOrder(deps, account, orderId);
       if ('refused' in order) return order;
@@ -210,6 +207,6 @@ export function cancelAlpacaOrder(deps: EntryDeps, account: ExchangeAccount, ord
 }
 
 function findOrder({ exchange }: EntryDeps, account: ExchangeAccount, orderId: string): ExchangeOrder | Refusal {
-  const order = exchange.orders.get(orderId);
-  return order?.terms.account === account ? order : alpacaRefusal(404, 40410000, `order not found for ${orderId}`);
+  const order = exchange.orderOf(account, 'account', orderId);
+  return order ?? alpacaRefusal(404, 40410000, `order not found for ${orderId}`);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ExchangeOrder, type OrderState, workingTermsOf } from '../exchange/exchange-order.ts';
+import { buys, type ExchangeOrder, type OrderState, workingTermsOf } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
 import { averagePrice, type Fixed, formatFixed, instantText, type Micros } from '../exchange/wire-text.ts';
 import { isHeld } from './order-groups.ts';
@@ -59,8 +59,8 @@ export function symbolOf(order: ExchangeOrder): string {
   return instrumentOf(order).symbol;
 }
 
-export function sideWord({ terms }: ExchangeOrder): 'buy' | 'sell' {
-  return terms.side.startsWith('BUY') ? 'buy' : 'sell';
+export function sideWord(order: ExchangeOrder): 'buy' | 'sell' {
+  return buys(order) ? 'buy' : 'sell';
 }
 
 function intentOf({ terms }: ExchangeOrder): string {

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isByPage } from '../../runtime/browser-guard.ts';
 import { isLoopbackHost } from '../../runtime/url-host.ts';
-import { present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
@@ -68,7 +67,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
 
 function faultVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
   app.get('/faults', async () => ({ ...parts.faults.describe(), wire: parts.wire.describe() }));
-  app.post('/faults', async (request, reply) => answer(reply, controls.faults(faultOrder.parse(request.body ?? {}))));
+  verb(app, '/faults', faultOrder, (order) => controls.faults(order));
   app.post('/heal', async () => {
     controls.heal();
     return { healed: true };
@@ -76,35 +75,27 @@ function faultVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): 
 }
 
 function marketVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
-  app.post('/rate', async (request) => {
-    const { rate } = ratePart.parse(request.body);
+  verb(app, '/rate', ratePart, ({ rate }) => {
     controls.setRate(rateOf(rate));
     return { rate };
   });
-  app.post('/burst', async (request) => {
-    const { count } = burstPart.parse(request.body);
+  verb(app, '/burst', burstPart, ({ count }) => {
     controls.burst(count);
     return { count };
   });
-  app.post('/venue', async (request) => controls.setVenue(venueChange.parse(request.body ?? {})));
-  app.post('/prices', async (request, reply) => {
-    const { symbol, price } = pricePart.parse(request.body);
-    return answer(reply, controls.setPrice(symbol, Math.max(1, Math.round(Number(price) * 100))));
-  });
+  verb(app, '/venue', venueChange, (change) => controls.setVenue(change));
+  verb(app, '/prices', pricePart, ({ symbol, price }) =>
+    controls.setPrice(symbol, Math.max(1, Math.round(Number(price) * 100))),
+  );
   app.post('/day', async () => controls.endDay());
-  app.post('/orders', async (request, reply) =>
-    sendOrder(parts, reply, controls.openOrder(handMadeOrder.parse(request.body))),
-  );
-  app.post<{ Params: { orderId: string } }>('/orders/:orderId', async (request, reply) =>
-    sendOrder(parts, reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),
-  );
+  const row = (order: ExchangeOrder | ControlRefusal) => ('refused' in order ? order : parts.words.row(order));
+  verb(app, '/orders', handMadeOrder, (made) => row(controls.openOrder(made)));
+  verb(app, '/orders/:id', orderVerb, (move, orderId) => row(controls.moveOrder(orderId, move)));
 }
 
 function accountVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
-  app.post('/accounts', async (request, reply) => answer(reply, controls.openAccount(newAccount.parse(request.body))));
-  app.post<{ Params: { accountId: string } }>('/accounts/:accountId', async (request, reply) =>
-    answer(reply, controls.changeAccount(request.params.accountId, accountChange.parse(request.body))),
-  );
+  verb(app, '/accounts', newAccount, (account) => controls.openAccount(account));
+  verb(app, '/accounts/:id', accountChange, (change, accountId) => controls.changeAccount(accountId, change));
 }
 
 function readVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
@@ -120,16 +111,21 @@ function readVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): v
   });
 }
 
-function sendOrder({ words }: SandboxParts, reply: FastifyReply, result: ExchangeOrder | ControlRefusal): FastifyReply {
-  if ('refused' in result) return answer(reply, result);
-  return reply.type('application/json').send(words.row(result));
-}
-
-function answer(reply: FastifyReply, result: object | ControlRefusal): FastifyReply {
-  if (!('refused' in result)) return reply.send(result);
-  return reply
-    .code(result.refused === 'not_possible' ? 409 : 404)
-    .send({ error: result.message, code: result.refused });
+/** A verb with a body. Its answer: an object, JSON, or why not. */
+function verb<Shape extends z.ZodType>(
+  app: FastifyInstance,
+  path: string,
+  shape: Shape,
+  act: (body: z.output<Shape>, id: string) => object | string | ControlRefusal,
+): void {
+  app.post(path, async (request, reply) => {
+    const { id = '' } = request.params as { readonly id?: string };
+    const result = act(shape.parse(request.body ?? {}), id);
+    if (typeof result === 'string') return reply.type('application/json').send(result);
+    if (!('refused' in result)) return result;
+    const { refused: code, message: error } = result as ControlRefusal;
+    return reply.code(code === 'not_possible' ? 409 : 404).send({ error, code });
+  });
 }
 
 const chunkChars = 64 * 1024;
@@ -148,9 +144,7 @@ export function* readState(
     if (filter.accountId !== undefined && filter.accountId !== account.id) continue;
     for (const stream of ['account', 'prediction'] as const satisfies Stream[]) {
       if (filter.stream !== undefined && filter.stream !== stream) continue;
-      const orders: ExchangeOrder[] = [];
-      exchange.listOf(account, stream).visit(0, present, (entry) => orders.push(entry.order) > 0);
-      for (const order of orders) {
+      for (const order of exchange.ordersOf(account, stream)) {
         chunk += stateLine(order, words, wire);
         if (chunk.length < chunkChars) continue;
         yield chunk;

@@ -67,9 +67,7 @@ export class Controls {
     if (missing !== undefined)
       return { refused: 'unknown_account', message: 'an action names an account that is not there' };
     parts.ledger.enter('fault', { what: 'set', order });
-    parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
-    parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
-    parts.faults.setOrderRates(order.orders ?? {}, order.concealMs);
+    parts.faults.set(order);
     parts.wire.set(order.wire ?? {});
     for (const rule of order.rules ?? []) parts.faults.addRule(rule);
     if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));

@@ -84,7 +84,7 @@ export class DailyBars {
 
   private make(symbol: string, firstTicks: number): DailyBar[] {
     const id = numberOf(symbol);
-    const typical = Math.max(1000, (listingOf(symbol)?.thousandShares ?? 1000) * 4);
+    const typical = typicalVolume(symbol);
     const bars: DailyBar[] = [];
     let close = firstTicks;
     for (const day of this.days) {
@@ -112,6 +112,10 @@ export function unadjusted(symbol: string, bar: DailyBar): DailyBar {
   const { open, high, low, close, volume } = bar;
   const prices = { open: open * split.into, high: high * split.into, low: low * split.into, close: close * split.into };
   return { ...bar, ...prices, volume: Math.round(volume / split.into) };
+}
+
+export function typicalVolume(symbol: string): number {
+  return Math.max(1000, (listingOf(symbol)?.thousandShares ?? 1000) * 4);
 }
 
 function atLeastOne(ticks: number): number {

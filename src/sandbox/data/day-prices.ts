@@ -1,7 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Instrument } from '../market/instruments.ts';
-import { type DailyBar, DailyBars, noise, numberOf, unadjusted } from './daily-bars.ts';
-import { listingOf } from './listings.ts';
+import { type DailyBar, DailyBars, noise, numberOf, typicalVolume, unadjusted } from './daily-bars.ts';
 import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
 /** A stock just now. Prices in ticks of 0.01. */
@@ -71,11 +70,9 @@ export class DayPrices {
     this.turnDay();
     const instrument = this.instruments.get(symbol);
     if (instrument === undefined) return undefined;
-    const lived = this.lived.get(`${symbol} ${this.lastDay}`);
-    if (lived !== undefined) return lived;
-    const bar = this.bars.barOf(symbol, instrument.firstTicks, this.lastDay);
+    const bar = this.lastBar(instrument);
     // Every day before the start is before the split.
-    return bar === undefined || adjusted ? bar : unadjusted(symbol, bar);
+    return adjusted || bar === undefined || bar.day > this.bars.lastDay ? bar : unadjusted(symbol, bar);
   }
 
   /**
@@ -99,9 +96,11 @@ export class DayPrices {
     const lastDay = tradingDayBefore(this.today);
     if (lastDay === this.lastDay) return;
     for (const [symbol, instrument] of this.instruments) {
-      const live = this.liveRange(symbol, instrument);
+      const { high, low, ticks: close } = instrument;
+      const open = this.lastBar(instrument)?.close ?? instrument.firstTicks;
+      const range = { open, high: Math.max(high, open), low: Math.min(low, open), close };
       const volume = this.dayVolume(symbol, lastDay);
-      const bar = { day: lastDay, ...live, volume, trades: Math.ceil(volume / 120) };
+      const bar = { day: lastDay, ...range, volume, trades: Math.ceil(volume / 120) };
       this.lived.set(`${symbol} ${lastDay}`, bar);
       this.lived.delete(`${symbol} ${this.lastDay}`);
       instrument.beginRange();
@@ -109,19 +108,8 @@ export class DayPrices {
     this.lastDay = lastDay;
   }
 
-  private liveRange(
-    symbol: string,
-    instrument: Instrument,
-  ): { open: number; high: number; low: number; close: number } {
-    const before =
-      this.lived.get(`${symbol} ${this.lastDay}`) ?? this.bars.barOf(symbol, instrument.firstTicks, this.lastDay);
-    const open = before?.close ?? instrument.firstTicks;
-    return {
-      open,
-      high: Math.max(instrument.high, open),
-      low: Math.min(instrument.low, open),
-      close: instrument.ticks,
-    };
+  private lastBar({ symbol, firstTicks }: Instrument): DailyBar | undefined {
+    return this.lived.get(`${symbol} ${this.lastDay}`) ?? this.bars.barOf(symbol, firstTicks, this.lastDay);
   }
 
   /**
@@ -138,7 +126,6 @@ export class DayPrices {
   }
 
   private dayVolume(symbol: string, day: DayNumber): number {
-    const typical = Math.max(1000, (listingOf(symbol)?.thousandShares ?? 1000) * 4);
-    return Math.round(typical * (0.6 + noise(this.seed, numberOf(symbol), day, 3)));
+    return Math.round(typicalVolume(symbol) * (0.6 + noise(this.seed, numberOf(symbol), day, 3)));
   }
 }

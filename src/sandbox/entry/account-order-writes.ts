@@ -22,10 +22,9 @@ import { type EntryDeps, nestedRefusal, type Write } from './write.ts';
  */
 export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Write {
   return {
-    refused: false,
     kind: 'place',
     stream: 'account',
-    accountId: account.id,
+    account,
     reference: request.clientId,
     attempt() {
       const order = deps.exchange.open(termsOf(deps.random, account, request), 'placed');
@@ -95,14 +94,12 @@ function encodeOrderResponse(order: ExchangeOrder): string {
  */
 export function cancelAccountOrder(deps: EntryDeps, account: ExchangeAccount, ordId: string): Write {
   return {
-    refused: false,
     kind: 'cancel',
     stream: 'account',
-    accountId: account.id,
+    account,
     attempt() {
-      const order = deps.exchange.orders.get(ordId);
-      if (order === undefined || order.terms.account !== account || order.terms.stream !== 'account')
-        return nestedRefusal(404, 'ORDER_NOT_FOUND', 'No such order on this account');
+      const order = deps.exchange.orderOf(account, 'account', ordId);
+      if (order === undefined) return nestedRefusal(404, 'ORDER_NOT_FOUND', 'No such order on this account');
       if (isClosed(order.state))
         return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `The order is closed: ${order.state}`);
       if (order.pendingAction !== 'none')

@@ -23,8 +23,7 @@ export interface OpenEntryDeps extends Pick<Ambient, 'clock' | 'random'> {
 export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed: number): EntryDeps {
   const { clock, random, exchange, market, during, answersEveryOrder } = deps;
   const { equities, predictions } = market.inventor;
-  const instrument: EntryDeps['instrument'] = (stream, symbol) =>
-    (stream === 'account' ? equities : predictions).find((it) => it.symbol === symbol);
+  const instrument: EntryDeps['instrument'] = (stream, symbol) => market.inventor.instrument(stream, symbol);
   const engine = new MatchingEngine(
     {
       exchange,

@@ -1,8 +1,8 @@
 import type { Random } from '../../runtime/random.ts';
 import { encodePredictionOrder } from '../exchange/encode-row.ts';
-import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import {
   type AskedTerms,
+  type ExchangeAccount,
   type ExchangeOrder,
   isClosed,
   type OrderTerms,
@@ -11,8 +11,7 @@ import {
 import { whole } from '../exchange/wire-text.ts';
 import { exceedsLimit, type VenueOptions } from '../venue/venue.ts';
 import type { PredictionRequestTerms, ReplaceTerms } from './read-prediction-request.ts';
-import type { EntryDeps } from './write.ts';
-import { entryClosed, isRefusal, predictionRefusal, type Refusal, type Write } from './write.ts';
+import { type EntryDeps, entryClosed, predictionRefusal, type Refusal, type Write } from './write.ts';
 
 /** The answer to every prediction order write: `202` with the envelope around the order. */
 const predictionAnswer = {
@@ -31,10 +30,9 @@ export function placePredictionOrder(
   placedBy: string,
 ): Write {
   return {
-    refused: false,
     kind: 'place',
     stream: 'prediction',
-    accountId: account.id,
+    account,
     reference: request.clientOrderRef,
     attempt() {
       const closed = entryClosed(deps.venue);
@@ -101,23 +99,16 @@ function change(
   act: (order: ExchangeOrder) => ExchangeOrder | Refusal,
 ): Write {
   return {
-    refused: false,
     kind,
     stream: 'prediction',
-    accountId: account.id,
+    account,
     attempt() {
-      const order = findOrder(deps, account, orderId);
-      if (isRefusal(order)) return order;
+      const order = deps.exchange.orderOf(account, 'prediction', orderId);
+      if (order === undefined) return predictionRefusal('ORDER_NOT_FOUND', 'No such order on this account');
       return entryClosed(deps.venue) ?? notActionable(order) ?? act(order);
     },
     answer: predictionAnswer,
   };
-}
-
-function findOrder({ exchange }: EntryDeps, account: ExchangeAccount, orderId: string): ExchangeOrder | Refusal {
-  const order = exchange.orders.get(orderId);
-  if (order !== undefined && order.terms.account === account && order.terms.stream === 'prediction') return order;
-  return predictionRefusal('ORDER_NOT_FOUND', 'No such order on this account');
 }
 
 /** Four causes of 409; the fifth, the account's limits, depends on the amend. */

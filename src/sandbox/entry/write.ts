@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { ExchangeAccount, ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import type { Instrument } from '../market/instruments.ts';
 import type { Venue } from '../venue/venue.ts';
 
@@ -24,10 +24,9 @@ export type WriteKind = 'place' | 'replace' | 'cancel';
  * A write that order entry understood: its subject, how it is done, and the answer to the caller.
  */
 export interface Write {
-  readonly refused: false;
   readonly kind: WriteKind;
   readonly stream: Stream;
-  readonly accountId: string;
+  readonly account: ExchangeAccount;
   /** `clientId` or `clientOrderRef`, when one was sent. */
   readonly reference?: string | undefined;
   /** Who asked, if the order itself does not show it: `placedBy` names only who placed it. */

@@ -178,6 +178,10 @@ export function workingTermsOf(order: ExchangeOrder): WorkingTerms {
   return order.amended ?? { stopPrice, timeInForce, expireAt };
 }
 
+export function buys({ terms }: ExchangeOrder): boolean {
+  return terms.side.toLowerCase().startsWith('buy');
+}
+
 /** The quantity still working at the venue. Zero once closed. */
 export function leavesOf(order: ExchangeOrder): Fixed {
   return isClosed(order.state) || order.workingQuantity <= order.cumQty ? 0n : order.workingQuantity - order.cumQty;

@@ -1,8 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import { ChangeList, present } from './change-list.ts';
 import { encodeRow } from './encode-row.ts';
-import type { ExchangeAccount } from './exchange-order.ts';
-import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
+import { type ExchangeAccount, type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
 import type { Micros } from './wire-text.ts';
 
 /**
@@ -85,6 +84,19 @@ export class Exchange {
     const lists = this.lists.get(account);
     if (lists === undefined) throw new Error(`account ${account.id} is not on this exchange`);
     return lists[stream];
+  }
+
+  /** The account's orders as they are now, the oldest change first. */
+  ordersOf(account: ExchangeAccount, stream: Stream): ExchangeOrder[] {
+    const orders: ExchangeOrder[] = [];
+    this.listOf(account, stream).visit(0, present, ({ order }) => orders.push(order) > 0);
+    return orders;
+  }
+
+  /** The account's order with this id. */
+  orderOf(account: ExchangeAccount, stream: Stream, orderId: string): ExchangeOrder | undefined {
+    const order = this.orders.get(orderId);
+    return order?.terms.account === account && order.terms.stream === stream ? order : undefined;
   }
 
   /**

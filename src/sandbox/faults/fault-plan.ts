@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import type { Random } from '../../runtime/random.ts';
 import {
   type Application,
   applicationsOf,
   type DurationRange,
   type FaultRule,
+  type faultOrder,
   type OrderFault,
   orderFaults,
   type RequestFault,
@@ -48,9 +50,18 @@ interface MetOrderFault {
   readonly forMs: number;
 }
 
-const defaultLagMs = 2000;
-const defaultLateMs = 1000;
-const defaultConcealMs = 5000;
+type SetFaults = Pick<
+  z.output<typeof faultOrder>,
+  'stream' | 'requests' | 'writes' | 'orders' | 'lagMs' | 'lateMs' | 'concealMs'
+>;
+
+interface FaultTimes {
+  readonly lagMs: number;
+  readonly lateMs: DurationRange;
+  readonly concealMs: DurationRange;
+}
+
+const usualTimes: FaultTimes = { lagMs: 2000, lateMs: 1000, concealMs: 5000 };
 
 /**
  * The active faults: rules for the next matches, and rates drawn from a seed of their own, so that
@@ -60,13 +71,13 @@ const defaultConcealMs = 5000;
  */
 export class FaultPlan {
   private rules: ActiveRule[] = [];
-  private readonly streamRates = new Map<StreamFault, number>();
-  private readonly requestRates = new Map<RequestFault, number>();
-  private readonly writeRates = new Map<WriteFault, number>();
-  private readonly orderRates = new Map<OrderFault, number>();
-  private lag = defaultLagMs;
-  private late: DurationRange = defaultLateMs;
-  private conceal: DurationRange = defaultConcealMs;
+  private readonly rates = {
+    stream: new Map<StreamFault, number>(),
+    requests: new Map<RequestFault, number>(),
+    writes: new Map<WriteFault, number>(),
+    orders: new Map<OrderFault, number>(),
+  };
+  private times: FaultTimes = usualTimes;
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -74,32 +85,26 @@ export class FaultPlan {
   }
 
   get lagMs(): number {
-    return this.lag;
+    return this.times.lagMs;
   }
 
   /** Lists may have to show the past: the exchange has to keep it. */
   get mayLag(): boolean {
-    return (this.requestRates.get('lag') ?? 0) > 0 || this.rules.some(({ rule }) => rule.fault === 'lag');
+    return (this.rates.requests.get('lag') ?? 0) > 0 || this.rules.some(({ rule }) => rule.fault === 'lag');
   }
 
-  setRates(
-    stream: Partial<Record<StreamFault, number | undefined>>,
-    requests: Partial<Record<RequestFault, number | undefined>>,
-    lagMs: number | undefined,
-  ): void {
-    merge(this.streamRates, stream, streamFaults);
-    merge(this.requestRates, requests, requestFaults);
-    this.lag = lagMs ?? this.lag;
-  }
-
-  setWriteRates(writes: Partial<Record<WriteFault, number | undefined>>, lateMs: DurationRange | undefined): void {
-    merge(this.writeRates, writes, writeFaults);
-    this.late = lateMs ?? this.late;
-  }
-
-  setOrderRates(orders: Partial<Record<OrderFault, number | undefined>>, concealMs: DurationRange | undefined): void {
-    merge(this.orderRates, orders, orderFaults);
-    this.conceal = concealMs ?? this.conceal;
+  /** Merges rates by name; 0 takes one away. */
+  set({ stream, requests, writes, orders, lagMs, lateMs, concealMs }: SetFaults): void {
+    merge(this.rates.stream, stream, streamFaults);
+    merge(this.rates.requests, requests, requestFaults);
+    merge(this.rates.writes, writes, writeFaults);
+    merge(this.rates.orders, orders, orderFaults);
+    const { times } = this;
+    this.times = {
+      lagMs: lagMs ?? times.lagMs,
+      lateMs: lateMs ?? times.lateMs,
+      concealMs: concealMs ?? times.concealMs,
+    };
   }
 
   addRule(rule: FaultRule): void {
@@ -108,24 +113,19 @@ export class FaultPlan {
 
   heal(): void {
     this.rules = [];
-    this.streamRates.clear();
-    this.requestRates.clear();
-    this.writeRates.clear();
-    this.orderRates.clear();
-    this.lag = defaultLagMs;
-    this.late = defaultLateMs;
-    this.conceal = defaultConcealMs;
+    for (const rates of Object.values(this.rates)) rates.clear();
+    this.times = usualTimes;
   }
 
   forEvent(place: FaultPlace): StreamFault | undefined {
-    if (this.rules.length === 0 && this.streamRates.size === 0) return undefined;
-    return (this.ruled('event', place) as StreamFault | undefined) ?? this.drawn(this.streamRates);
+    if (this.rules.length === 0 && this.rates.stream.size === 0) return undefined;
+    return (this.ruled('event', place) as StreamFault | undefined) ?? this.drawn(this.rates.stream);
   }
 
   /** `drawable` requests are also subject to the rates. */
   forRequest(place: FaultPlace, drawable: boolean): RequestFault | undefined {
     const ruled = this.ruled('request', place) as RequestFault | undefined;
-    return ruled ?? (drawable ? this.drawn(this.requestRates) : undefined);
+    return ruled ?? (drawable ? this.drawn(this.rates.requests) : undefined);
   }
 
   /**
@@ -141,17 +141,17 @@ export class FaultPlan {
         delayMs: this.draw(rule.delayMs),
         at: rule.at,
       };
-    const fault = this.drawn(this.writeRates);
+    const fault = this.drawn(this.rates.writes);
     if (fault === undefined) return undefined;
-    return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.late), at: undefined };
+    return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.times.lateMs), at: undefined };
   }
 
   /** An order just placed through order entry. */
   forOrder(place: FaultPlace): MetOrderFault | undefined {
     const rule = this.matching('order', place);
     if (rule?.on === 'order') return { fault: rule.fault, forMs: this.draw(rule.forMs) };
-    const fault = this.drawn(this.orderRates);
-    return fault === undefined ? undefined : { fault, forMs: this.draw(this.conceal) };
+    const fault = this.drawn(this.rates.orders);
+    return fault === undefined ? undefined : { fault, forMs: this.draw(this.times.concealMs) };
   }
 
   forUpgrade(): UpgradeFault | undefined {
@@ -165,13 +165,11 @@ export class FaultPlan {
   /** For `GET /faults`. */
   describe(): object {
     return {
-      stream: Object.fromEntries(this.streamRates),
-      requests: Object.fromEntries(this.requestRates),
-      writes: Object.fromEntries(this.writeRates),
-      orders: Object.fromEntries(this.orderRates),
-      lagMs: this.lag,
-      lateMs: this.late,
-      concealMs: this.conceal,
+      stream: Object.fromEntries(this.rates.stream),
+      requests: Object.fromEntries(this.rates.requests),
+      writes: Object.fromEntries(this.rates.writes),
+      orders: Object.fromEntries(this.rates.orders),
+      ...this.times,
       rules: this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times })),
     };
   }
@@ -219,7 +217,7 @@ export class FaultPlan {
 
 function merge<T extends string>(
   rates: Map<T, number>,
-  given: Partial<Record<T, number | undefined>>,
+  given: Partial<Record<T, number | undefined>> = {},
   names: readonly T[],
 ): void {
   for (const name of names) {

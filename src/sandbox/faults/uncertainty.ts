@@ -1,8 +1,6 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-order.ts';
-import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
+import { type ExchangeAccount, type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
 import { loseSight, regainSight } from '../exchange/venue-steps.ts';
 
 /**
@@ -29,7 +27,7 @@ export class Uncertainty {
    * many.
    */
   gap(account: ExchangeAccount, forMs: number): number {
-    const open = openOrders(this.exchange, account);
+    const open = this.openOrders(account);
     this.lose(open, forMs, 'unknown_gap', 'The order session had a gap; a recovery is running');
     return open.length;
   }
@@ -40,15 +38,15 @@ export class Uncertainty {
    * restart without an event: nothing about them changed but their number.
    */
   storeLost(account: ExchangeAccount, forMs: number, forgotten: number): number {
-    const open = openOrders(this.exchange, account);
+    const open = this.openOrders(account);
     for (const order of open.splice(0, forgotten)) this.exchange.forget(order);
-    this.exchange.listOf(account, 'prediction').visit(0, present, (entry) => {
-      if (entry.wasClosed) entry.order.version = 1n;
-      return true;
-    });
-    for (const order of open) order.version = 0n;
+    for (const order of this.exchange.ordersOf(account, 'prediction')) order.version = isClosed(order.state) ? 1n : 0n;
     this.lose(open, forMs, 'unknown_store_lost', 'The order store was lost; versions start again');
     return open.length;
+  }
+
+  private openOrders(account: ExchangeAccount): ExchangeOrder[] {
+    return this.exchange.ordersOf(account, 'prediction').filter(({ state }) => !isClosed(state));
   }
 
   restoreAll(): void {
@@ -81,13 +79,4 @@ export class Uncertainty {
     for (const order of orders)
       if (this.lost.delete(order) && order.entry !== undefined) regainSight(this.exchange, order);
   }
-}
-
-function openOrders(exchange: Exchange, account: ExchangeAccount): ExchangeOrder[] {
-  const open: ExchangeOrder[] = [];
-  exchange.listOf(account, 'prediction').visit(0, present, ({ order }) => {
-    if (!isClosed(order.state)) open.push(order);
-    return true;
-  });
-  return open;
 }

@@ -15,26 +15,18 @@ export function happens(random: Random, probability: number): boolean {
   return random.next() < probability;
 }
 
-/** The market's instruments. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
-export interface Instrument {
+/**
+ * One of the market's. Prices are in ticks of 0.01; a prediction's lie in (0, 1). Every price move
+ * goes through `ticks`, so that the day's range never contradicts the price.
+ */
+export class Instrument {
   readonly symbol: string;
   /** The walk's start. */
   readonly firstTicks: number;
-  ticks: number;
   /** The highest and lowest since the last `beginRange`. */
-  readonly high: number;
-  readonly low: number;
-  beginRange(): void;
-  /** Called after each trade that set the price, whether it moved or not. */
-  onPrice: ((instrument: Instrument) => void) | undefined;
-}
-
-/** Every price move goes through `ticks`, so that the day's range never contradicts the price. */
-class WalkedInstrument implements Instrument {
-  readonly symbol: string;
-  readonly firstTicks: number;
   high: number;
   low: number;
+  /** Called after each trade that set the price, whether it moved or not. */
   onPrice: ((instrument: Instrument) => void) | undefined;
   private nowTicks: number;
 
@@ -78,7 +70,7 @@ export function equities(): Instrument[] {
     ['F', 1_108],
     ['PLTR', 4_115],
     ['BRK.B', 45_890],
-  ].map(([symbol, ticks]) => new WalkedInstrument(String(symbol), Number(ticks)));
+  ].map(([symbol, ticks]) => new Instrument(String(symbol), Number(ticks)));
 }
 
 /** Markets with the outcomes YES and NO. */
@@ -92,5 +84,5 @@ export function predictionMarkets(): Instrument[] {
     ['OSCARS-BP-DRAMA', 55],
     ['RAIN-NYC-25DEC', 48],
     ['SPX-6000-YE26', 71],
-  ].map(([symbol, ticks]) => new WalkedInstrument(String(symbol), Number(ticks)));
+  ].map(([symbol, ticks]) => new Instrument(String(symbol), Number(ticks)));
 }

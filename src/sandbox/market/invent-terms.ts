@@ -83,6 +83,11 @@ export class TermsInventor {
     this.maxLegs = maxLegs;
   }
 
+  /** The underlying or the prediction market with this name. */
+  instrument(stream: Stream, symbol: string): Instrument | undefined {
+    return (stream === 'account' ? this.equities : this.predictions).find((it) => it.symbol === symbol);
+  }
+
   invent(stream: Stream, account: ExchangeAccount, now: Micros): OrderTerms {
     this.count += 1;
     return stream === 'account' ? this.accountTerms(account, now) : this.predictionTerms(account, now);

@@ -1,8 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ExchangeAccount } from '../exchange/exchange-order.ts';
-import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
+import { type ExchangeAccount, type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import { askVenue } from '../exchange/venue-steps.ts';
 import type { Fixed } from '../exchange/wire-text.ts';
 import { happens, oneOf } from './instruments.ts';
@@ -35,7 +34,6 @@ export class Market {
   readonly inventor: TermsInventor;
   private readonly working: ExchangeOrder[] = [];
   private readonly life: OrderLife;
-  private openOrders: number;
   private readonly exchange: Exchange;
   private readonly random: Random;
   private readonly clock: Clock;
@@ -48,7 +46,6 @@ export class Market {
     this.random = deps.random;
     this.clock = deps.clock;
     this.options = options;
-    this.openOrders = options.openOrders;
     this.inventor = new TermsInventor(deps.random, options.maxLegs);
     this.life = new OrderLife({
       ...deps,
@@ -86,10 +83,6 @@ export class Market {
     order.marketSlot = -1;
   }
 
-  setOpenOrders(count: number): void {
-    this.openOrders = count;
-  }
-
   /** An account and stream that the market trades, or undefined when there is none. */
   drawPlace(): { stream: Stream; account: ExchangeAccount } | undefined {
     const stream: Stream = happens(this.random, this.options.predictionShare) ? 'prediction' : 'account';
@@ -117,7 +110,7 @@ export class Market {
   /** One change (two if an order is replaced by another). False when there was nothing to do. */
   step(): boolean {
     this.stepCount += 1;
-    if (this.working.length < this.openOrders) return this.openOne();
+    if (this.working.length < this.options.openOrders) return this.openOne();
     let waiting: ExchangeOrder | undefined;
     for (let attempt = 0; attempt < attempts && this.working.length > 0; attempt += 1) {
       const order = oneOf(this.random, this.working);
@@ -139,8 +132,7 @@ export class Market {
 
   /** The price of the order's instrument now; for an option its underlying's, as in `OrderLife`. */
   priceOf({ terms: { stream, symbol } }: ExchangeOrder): Fixed {
-    const instruments = stream === 'account' ? this.inventor.equities : this.inventor.predictions;
-    const instrument = instruments.find((it) => it.symbol === symbol);
+    const instrument = this.inventor.instrument(stream, symbol);
     if (instrument === undefined) throw new Error(`the market does not trade ${symbol}`);
     return priceOf(instrument.ticks);
   }

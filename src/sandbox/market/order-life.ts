@@ -1,6 +1,6 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { type ExchangeOrder, workingTermsOf } from '../exchange/exchange-order.ts';
+import { buys, type ExchangeOrder, workingTermsOf } from '../exchange/exchange-order.ts';
 import {
   acceptOrder,
   acceptPending,
@@ -173,9 +173,10 @@ export class OrderLife {
   /** One step in the random walk of the order's instrument; the price after it. */
   private walk(order: ExchangeOrder): Fixed {
     const { inventor, random } = this.deps;
-    const instruments = order.terms.stream === 'account' ? inventor.equities : inventor.predictions;
-    const instrument = instruments.find((it) => it.symbol === order.terms.symbol) ?? instruments[0];
-    const ceiling = order.terms.stream === 'account' ? 1_000_000 : 99;
+    const { stream, symbol } = order.terms;
+    const instrument =
+      inventor.instrument(stream, symbol) ?? inventor[stream === 'account' ? 'equities' : 'predictions'][0];
+    const ceiling = stream === 'account' ? 1_000_000 : 99;
     const ticks = Math.min(ceiling, Math.max(1, (instrument?.ticks ?? 50) + below(random, 3) - 1));
     if (instrument !== undefined) instrument.ticks = ticks;
     return priceOf(ticks);
@@ -197,8 +198,4 @@ function trades(order: ExchangeOrder): boolean {
     order.pendingAction === 'none' &&
     (order.state === 'new' || order.state === 'partially_filled')
   );
-}
-
-function buys(order: ExchangeOrder): boolean {
-  return order.terms.side.toLowerCase().startsWith('buy');
 }

@@ -137,9 +137,8 @@ export function getOrder(
   orderId: string,
   lagMs: number,
 ): string | undefined {
-  const order = exchange.orders.get(orderId);
-  if (order === undefined || order.terms.account !== account || order.terms.stream !== stream) return undefined;
-  if (concealments?.hides(order) === true) return undefined;
+  const order = exchange.orderOf(account, stream, orderId);
+  if (order === undefined || concealments?.hides(order) === true) return undefined;
   const entry = entryAt(order, exchange.asOf(lagMs));
   return entry === undefined ? undefined : rowOf(entry, concealments);
 }

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 import { isRefusal, noCapacity, noSession, type Refusal, type Write } from '../entry/write.ts';
-import { present } from '../exchange/change-list.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import type { MetWriteFault } from '../faults/fault-plan.ts';
 import type { WriteFault } from '../faults/fault-shapes.ts';
@@ -22,11 +21,12 @@ export function performWrite(
   reply: FastifyReply,
   write: Write | Refusal,
 ): FastifyReply {
-  if (write.refused) {
+  if ('refused' in write) {
     decide(parts, request, undefined, 'refused', { status: write.status, code: write.code });
     return sendRefusal(reply, write);
   }
-  const { kind, stream, accountId, reference } = write;
+  const { kind, stream, reference } = write;
+  const accountId = write.account.id;
   const met = parts.faults.forWrite({ method: request.method, write: kind, stream, accountId, reference });
   if (met === undefined) {
     const result = attemptWrite(parts, request, write);
@@ -90,8 +90,8 @@ function decide(
   decision: string,
   more: object,
 ): void {
-  const { kind, stream, accountId, reference, by } = write ?? {};
-  const about = { write: kind, stream, accountId, reference, by };
+  const { kind, stream, account, reference, by } = write ?? {};
+  const about = { write: kind, stream, accountId: account?.id, reference, by };
   parts.ledger.enter('decision', { request: request.ledgerSeq, decision, ...about, ...more });
 }
 
@@ -164,12 +164,5 @@ function anotherOrder(
   write: Write,
   result: ExchangeOrder | Refusal | undefined,
 ): ExchangeOrder | undefined {
-  const account = parts.exchange.accounts.get(write.accountId);
-  if (account === undefined) return undefined;
-  let other: ExchangeOrder | undefined;
-  parts.exchange.listOf(account, write.stream).visit(0, present, ({ order }) => {
-    if (order !== result) other = order;
-    return true;
-  });
-  return other;
+  return parts.exchange.ordersOf(write.account, write.stream).findLast((order) => order !== result);
 }

@@ -1,10 +1,9 @@
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
+import { buys, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
 import { cancelOrder, fillOrder, triggerOrder } from '../exchange/venue-steps.ts';
 import { type Fixed, whole } from '../exchange/wire-text.ts';
-import type { Instrument } from '../market/instruments.ts';
-import { below } from '../market/instruments.ts';
+import { below, type Instrument } from '../market/instruments.ts';
 import { type Matchable, matchOrder, type Print } from './match-order.ts';
 
 interface MatchingDeps {
@@ -118,7 +117,7 @@ function matchable(order: ExchangeOrder): Matchable {
   const working = workingTermsOf(order);
   const type = order.workingOrderType.toLowerCase() as Matchable['type'];
   return {
-    buys: order.terms.side.toLowerCase().startsWith('buy'),
+    buys: buys(order),
     type,
     limit: type === 'market' || type === 'stop' ? undefined : order.workingPrice,
     stop: working.stopPrice,

@@ -45,8 +45,7 @@ export class AppUsers {
     const isAmount = happens(this.random, 0.1);
     const placed = readPlace(body(isAmount ? { ...order, type: 'market', notional: '500' } : limited));
     trace.add('app user', 'places', `${account.id} ${isAmount ? 'amount' : (placed.group?.kind ?? 'simple')}`);
-    const write = placeAlpacaOrder(platform.entered.entry, account, placed);
-    if (!write.refused) write.attempt();
+    placeAlpacaOrder(platform.entered.entry, account, placed).attempt();
   }
 
   private replace(): void {
@@ -58,7 +57,6 @@ export class AppUsers {
     const qty = String(1 + below(this.random, 30));
     const patch = readPatch(body({ qty, ...(workingPrice !== undefined && { limit_price: '101' }) }));
     trace.add('app user', 'replaces', terms.orderId);
-    const write = replaceAlpacaOrder(entered.entry, terms.account, terms.orderId, patch);
-    if (!write.refused) write.attempt();
+    replaceAlpacaOrder(entered.entry, terms.account, terms.orderId, patch).attempt();
   }
 }

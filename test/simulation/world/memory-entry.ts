@@ -2,7 +2,6 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import type { EntryDeps } from '../../../src/sandbox/entry/write.ts';
 import { isRefusal, type Refusal, type Write } from '../../../src/sandbox/entry/write.ts';
-import { present } from '../../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 import type { HttpResult } from '../../../src/venue/http.ts';
@@ -136,7 +135,7 @@ export class MemoryEntry {
   private arrive(write: LedgerWrite, request: WriteRequest): HttpResult | typeof hangs {
     const { random, tokens, entry, venue } = this.deps;
     const asked = venue.entry.isGood(request, tokens) ? venue.entry.understand(entry, request) : undefined;
-    if (asked === undefined || asked.refused) {
+    if (asked === undefined || 'refused' in asked) {
       write.fate = 'refused';
       write.told = 'certain';
       return asked === undefined ? venue.entry.unauthorized : venue.entry.refusal(asked);
@@ -187,14 +186,8 @@ export class MemoryEntry {
 
   /** An answer about somebody else's order. */
   private anotherOrder(asked: Write, { order, bytes }: LedgerWrite): string | undefined {
-    const { exchange } = this.deps.entry;
-    const account = exchange.accounts.get(asked.accountId);
-    let other: ExchangeOrder | undefined;
-    if (account !== undefined)
-      exchange.listOf(account, asked.stream).visit(0, present, (entry) => {
-        if (entry.order !== order && !bytes.includes(entry.order.terms.orderId)) other = entry.order;
-        return true;
-      });
+    const orders = this.deps.entry.exchange.ordersOf(asked.account, asked.stream);
+    const other = orders.findLast((it) => it !== order && !bytes.includes(it.terms.orderId));
     return other === undefined ? undefined : asked.answer.body(other);
   }
 }

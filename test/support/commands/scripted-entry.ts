@@ -74,7 +74,7 @@ export class ScriptedEntry {
     await this.clock.sleep(wayMs);
     write.arrivedMs = this.clock.monotonicMs();
     const asked = understandWrite(entered.entry, request);
-    if (asked.refused) throw new Error(`order entry cannot read ${bytes}: ${asked.message}`);
+    if ('refused' in asked) throw new Error(`order entry cannot read ${bytes}: ${asked.message}`);
     write.kind = asked.kind;
     write.stream = asked.stream;
     const plain = this.apply(script, write, asked);
