@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { scopes } from '../venue/platform/wire/oauth.ts';
 import { themes } from '../venue/platform/wire/research.ts';
 import { refreshModes } from './auth/refresh-tokens.ts';
+import { probability, wholeNumber } from './bounded.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
 import { venueChange, venueOptions } from './venue/venue.ts';
 
-const port = z.number().int().min(0).max(65_535).default(0);
+const port = wholeNumber(0, 65_535).default(0);
 const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);
 
 export const accountPart = z.strictObject({
@@ -41,11 +42,11 @@ export const clientPart = z.strictObject({
 
 const moment = z.strictObject({
   /** Milliseconds after the start. */
-  atMs: z.number().int().min(0),
+  atMs: wholeNumber(0),
   faults: faultOrder.optional(),
   heal: z.literal(true).optional(),
   rate: rate.optional(),
-  burst: z.number().int().min(1).max(10_000_000).optional(),
+  burst: wholeNumber(1, 10_000_000).optional(),
   venue: venueChange.optional(),
 });
 
@@ -69,27 +70,27 @@ export const sandboxOptions = z.strictObject({
   market: z
     .strictObject({
       /** The same seed makes the same orders. */
-      seed: z.number().int().min(0).max(4_294_967_295).default(1),
+      seed: wholeNumber(0, 4_294_967_295).default(1),
       /** Changes a second over all accounts, or as fast as the machine and the readers can. */
       rate: rate.default(20),
       /** The number of orders that the market keeps working. */
-      openOrders: z.number().int().min(0).max(5_000_000).default(200),
+      openOrders: wholeNumber(0, 5_000_000).default(200),
       /** Orders there already at the start, open ones included. */
-      knownOrders: z.number().int().min(0).max(5_000_000).default(400),
+      knownOrders: wholeNumber(0, 5_000_000).default(400),
       /** Prediction orders' share. */
-      predictionShare: z.number().min(0).max(1).default(0.5),
+      predictionShare: probability.default(0.5),
       /**
        * The oldest closed orders are forgotten beyond this. An order takes 1.3 to 1.6 kB of the
        * heap, and Node gives itself 1 GB on a machine of 2 GB: so many fit at the highest rate.
        */
-      maxOrders: z.number().int().min(1).max(10_000_000).default(500_000),
-      catchUpMs: z.number().int().min(1).max(60_000).default(1000),
+      maxOrders: wholeNumber(1, 10_000_000).default(500_000),
+      catchUpMs: wholeNumber(1, 60_000).default(1000),
     })
     .prefault({}),
   research: z
     .strictObject({
       /** Meetings in the FDA calendar; with 0 it answers 404. */
-      fdaEvents: z.number().int().min(0).max(1000).default(12),
+      fdaEvents: wholeNumber(0, 1000).default(12),
       /** Themes without a stock: they answer 404. */
       emptyThemes: z.array(z.enum(themes)).default([]),
     })
@@ -99,16 +100,16 @@ export const sandboxOptions = z.strictObject({
   alpaca: z
     .strictObject({
       /** For each account. Alpaca gives 200. */
-      requestsPerMinute: z.number().int().min(1).max(1_000_000).default(200),
+      requestsPerMinute: wholeNumber(1, 1_000_000).default(200),
     })
     .prefault({}),
   /** Accounts in the default cast, not counting the one that no other user may see. */
-  accounts: z.number().int().min(1).max(10_000).default(3),
+  accounts: wholeNumber(1, 10_000).default(3),
   users: z.array(userPart).min(1).optional(),
   clients: z.array(clientPart).min(1).optional(),
   tokens: z
     .strictObject({
-      lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
+      lifetimeSeconds: wholeNumber(1, 86_400).default(3600),
       /** Each new access token ends the ones before of its client, or of its user. */
       single: z.boolean().default(false),
       refresh: z
@@ -118,8 +119,8 @@ export const sandboxOptions = z.strictObject({
            * `grace`: not for a while.
            */
           mode: z.enum(refreshModes).default('rotate'),
-          graceSeconds: z.number().int().min(1).max(3600).default(30),
-          lifetimeSeconds: z.number().int().min(1).max(31_536_000).default(2_592_000),
+          graceSeconds: wholeNumber(1, 3600).default(30),
+          lifetimeSeconds: wholeNumber(1, 31_536_000).default(2_592_000),
         })
         .prefault({}),
     })
@@ -127,25 +128,17 @@ export const sandboxOptions = z.strictObject({
   stream: z
     .strictObject({
       /** Between heartbeats, and between pings. */
-      heartbeatMs: z.number().int().min(10).max(600_000).default(15_000),
+      heartbeatMs: wholeNumber(10, 600_000).default(15_000),
       /** A reader counts as too slow once more bytes than this wait for it. */
-      maxBacklogBytes: z
-        .number()
-        .int()
-        .min(1024)
-        .default(128 * 1024 * 1024),
+      maxBacklogBytes: wholeNumber(1024).default(128 * 1024 * 1024),
       /** How long a reader may take to answer its connection's end before it is cut. */
-      closeGraceMs: z.number().int().min(100).max(600_000).default(2_000),
+      closeGraceMs: wholeNumber(100, 600_000).default(2_000),
     })
     .prefault({}),
   ledger: z
     .strictObject({
       /** On disk at most, in a temporary folder. */
-      maxBytes: z
-        .number()
-        .int()
-        .min(1_000_000)
-        .default(2 * 1024 ** 3),
+      maxBytes: wholeNumber(1_000_000).default(2 * 1024 ** 3),
       /**
        * `brief` leaves the orders' states out: benchmarks share the disk with the measured service.
        */

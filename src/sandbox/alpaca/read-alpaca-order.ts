@@ -4,22 +4,11 @@ import { isObject, MemberFault, Members, required } from '../entry/request-membe
 import type { Leg } from '../exchange/exchange-order.ts';
 import { type Fixed, fixed, formatFixed } from '../exchange/wire-text.ts';
 
-/** The body of `POST /v2/orders`, in the exchange's words. It has `quantity` or `notional`. */
-export interface PlaceTerms {
-  readonly symbol: string;
-  /** One, for a contract. */
-  readonly legs: readonly Leg[] | undefined;
-  readonly side: string;
-  readonly type: string;
-  readonly timeInForce: string;
-  readonly quantity: Fixed | undefined;
-  readonly notional: Fixed | undefined;
-  readonly price: Fixed | undefined;
-  readonly stopPrice: Fixed | undefined;
-  readonly extendedHours: boolean;
-  readonly clientOrderId: string | undefined;
-  readonly group: GroupTerms | undefined;
-}
+/**
+ * The body of `POST /v2/orders`, in the exchange's words. It has `quantity` or `notional`, and one
+ * leg for a contract.
+ */
+export type PlaceTerms = ReturnType<typeof readPlace>;
 
 /** The exits placed with an order. `oto` has one. */
 interface GroupTerms {
@@ -29,13 +18,7 @@ interface GroupTerms {
 }
 
 /** The body of `PATCH /v2/orders/{id}`: absent terms stay. */
-export interface PatchTerms {
-  readonly quantity: Fixed | undefined;
-  readonly price: Fixed | undefined;
-  readonly stopPrice: Fixed | undefined;
-  readonly timeInForce: string | undefined;
-  readonly clientOrderId: string | undefined;
-}
+export type PatchTerms = ReturnType<typeof readPatch>;
 
 const placeMembers = [
   ...['symbol', 'qty', 'notional', 'side', 'type', 'time_in_force', 'limit_price', 'stop_price'],
@@ -72,7 +55,7 @@ function membersOf(value: unknown, known: readonly string[], fault: string, pref
 }
 
 /** @throws MemberFault */
-export function readPlace(body: unknown): PlaceTerms {
+export function readPlace(body: unknown) {
   const members = readMembers(body, placeMembers);
   const named = required(members.text('symbol', { min: 1, max: 21 }), 'symbol');
   const contract = optionContract(named);
@@ -102,7 +85,7 @@ export function readPlace(body: unknown): PlaceTerms {
 }
 
 /** @throws MemberFault */
-export function readPatch(body: unknown): PatchTerms {
+export function readPatch(body: unknown) {
   const members = readMembers(body, patchMembers);
   return {
     quantity: members.decimal('qty'),

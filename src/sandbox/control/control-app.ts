@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isByPage } from '../../runtime/browser-guard.ts';
 import { isLoopbackHost } from '../../runtime/url-host.ts';
+import { wholeNumber } from '../bounded.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import type { VenueWords } from '../exchange/venue-words.ts';
@@ -19,7 +20,7 @@ import { castVerbs, orderVerb } from './order-verbs.ts';
 
 const ratePart = z.strictObject({ rate: z.union([z.number().min(0), z.literal('max')]) });
 const pricePart = z.strictObject({ symbol: z.string().min(1), price: z.string().regex(/^\d{1,5}(\.\d{1,2})?$/) });
-const burstPart = z.strictObject({ count: z.number().int().min(1).max(10_000_000) });
+const burstPart = z.strictObject({ count: wholeNumber(1, 10_000_000) });
 const ledgerPart = z.object({
   since: z.coerce.number().int().min(0).default(0),
   kind: z.string().optional(),

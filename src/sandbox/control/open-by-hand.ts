@@ -11,13 +11,12 @@ import {
   predictionSides,
   predictionTimesInForce,
 } from '../../venue/platform/wire/prediction-order.ts';
+import { decimalAboveZero } from '../bounded.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount, ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
 import { acceptOrder } from '../exchange/venue-steps.ts';
 import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
-
-const decimal = z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero');
 
 /**
  * Each change takes one or more: from here on an order changes a million times before its version
@@ -27,9 +26,9 @@ const lastFirstVersion = 2n ** 63n - 1n - 1_000_000n;
 
 const both = {
   accountId: z.string(),
-  quantity: decimal.default('100'),
-  price: decimal.optional(),
-  stopPrice: decimal.optional(),
+  quantity: decimalAboveZero.default('100'),
+  price: decimalAboveZero.optional(),
+  stopPrice: decimalAboveZero.optional(),
   /** Left out: a UUID. */
   orderId: z.string().min(1).optional(),
   clOrdId: z.string().min(1).max(50).optional(),

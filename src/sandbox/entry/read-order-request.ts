@@ -5,22 +5,10 @@ import {
 } from '../../venue/platform/wire/account-order.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
-import type { Fixed } from '../exchange/wire-text.ts';
 import { isObject, MemberFault, Members, required } from './request-members.ts';
 
 /** The terms read from `POST /v1/orders`. Prices are there if the type has them, and only then. */
-export interface OrderRequestTerms {
-  readonly accountId: string;
-  readonly symbol: string;
-  readonly side: string;
-  readonly type: string;
-  readonly quantity: Fixed;
-  readonly timeInForce: string;
-  readonly clientId: string | undefined;
-  readonly price: Fixed | undefined;
-  readonly stopPrice: Fixed | undefined;
-  readonly legs: readonly Leg[] | undefined;
-}
+export type OrderRequestTerms = ReturnType<typeof readOrderRequest>;
 
 /**
  * Every rule and length for the order request (specification, "Equity or option order request",
@@ -28,7 +16,7 @@ export interface OrderRequestTerms {
  * specification does not forbid them.
  * @throws MemberFault
  */
-export function readOrderRequest(members: Members): OrderRequestTerms {
+export function readOrderRequest(members: Members) {
   const accountId = readAccountId(members);
   const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
   const side = required(members.word('side', accountOrderSides), 'side');

@@ -9,38 +9,19 @@ import { type Fixed, type Micros, whole } from '../exchange/wire-text.ts';
 import { MemberFault, type Members, required } from './request-members.ts';
 
 /** The terms read from `POST /v1/predictions/orders`. */
-export interface PredictionRequestTerms {
-  readonly accountId: string;
-  readonly symbol: string;
-  readonly outcome: string;
-  readonly side: string;
-  readonly orderType: string;
-  readonly timeInForce: string;
-  readonly quantity: Fixed;
-  readonly price: Fixed | undefined;
-  readonly stopPx: Fixed | undefined;
-  readonly expireAt: Micros | undefined;
-  readonly clientOrderRef: string | undefined;
-}
+export type PredictionRequestTerms = ReturnType<typeof readPredictionRequest>;
 
 /**
  * A replace's members (specification, "Replace prediction order request"). A term left out is
  * undefined.
  */
-export interface ReplaceTerms {
-  readonly accountId: string;
-  readonly quantity: Fixed | undefined;
-  readonly price: Fixed | undefined;
-  readonly stopPx: Fixed | undefined;
-  readonly timeInForce: string | undefined;
-  readonly expireAt: Micros | undefined;
-}
+export type ReplaceTerms = ReturnType<typeof readReplaceRequest>;
 
 /**
  * Contract, "Prediction orders (staging)". `nowUs`: an expiry has to lie ahead.
  * @throws MemberFault
  */
-export function readPredictionRequest(members: Members, nowUs: Micros): PredictionRequestTerms {
+export function readPredictionRequest(members: Members, nowUs: Micros) {
   const terms = {
     accountId: required(members.text('accountId', { min: 1, max: 50 }), 'accountId'),
     symbol: required(members.text('symbol', { min: 1 }), 'symbol'),
@@ -63,7 +44,7 @@ export function readPredictionRequest(members: Members, nowUs: Micros): Predicti
 }
 
 /** @throws MemberFault */
-export function readReplaceRequest(members: Members, nowUs: Micros): ReplaceTerms {
+export function readReplaceRequest(members: Members, nowUs: Micros) {
   return {
     accountId: required(members.text('accountId', { min: 1, max: 50 }), 'accountId'),
     quantity: members.decimal('quantity'),

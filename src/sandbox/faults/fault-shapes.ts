@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { probability, wholeNumber } from '../bounded.ts';
 import { wireWords } from './wire-words.ts';
 
 /**
@@ -141,15 +142,14 @@ export type CutWay = (typeof cutWays)[number];
 
 /** The longest delay: longer than any client's schedule. */
 const longestMs = 3_600_000;
-const duration = z.number().int().min(0).max(longestMs);
+const duration = wholeNumber(0, longestMs);
 /** One fixed length, or drawn between the two. */
 const durationRange = z.union([
   duration,
   z.tuple([duration, duration]).refine(([from, to]) => from <= to, { message: 'the shorter one comes first' }),
 ]);
 
-const probability = z.number().min(0).max(1);
-const counts = { times: z.number().int().min(1).default(1), skip: z.number().int().min(0).default(0) };
+const counts = { times: wholeNumber(1).default(1), skip: wholeNumber(0).default(0) };
 const place = { stream: z.enum(['account', 'prediction']).optional(), accountId: z.string().optional() };
 
 const writeRule = z
@@ -160,7 +160,7 @@ const writeRule = z
     /** For `applied` `late`. */
     delayMs: durationRange.default(1000),
     /** For `torn`. Left out: half of it. */
-    at: z.number().int().min(0).optional(),
+    at: wholeNumber(0).optional(),
     ...counts,
     ...place,
     write: z.enum(['place', 'replace', 'cancel']).optional(),
@@ -207,16 +207,16 @@ export const faultRule = z.discriminatedUnion('on', [
 const faultAction = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('cut'), how: z.enum(cutWays).default('fin'), ...place }),
   z.strictObject({ action: z.literal('half_open'), ...place }),
-  z.strictObject({ action: z.literal('close'), code: z.number().int().min(1000).max(4999), ...place }),
+  z.strictObject({ action: z.literal('close'), code: wholeNumber(1000, 4999), ...place }),
   z.strictObject({ action: z.literal('garbage'), kind: z.enum(garbageKinds), ...place }),
   z.strictObject({ action: z.literal('foreign'), ...place }),
-  z.strictObject({ action: z.literal('expire_tokens'), lifetimeSeconds: z.number().int().min(1).optional() }),
+  z.strictObject({ action: z.literal('expire_tokens'), lifetimeSeconds: wholeNumber(1).optional() }),
   z.strictObject({ action: z.literal('revoke_tokens'), clientId: z.string().optional() }),
   /** The platform cannot confirm an account's open prediction orders for a while. */
   z.strictObject({
     action: z.literal('unknown_gap'),
     accountId: z.string(),
-    forMs: z.number().int().min(0).default(2000),
+    forMs: wholeNumber(0).default(2000),
   }),
   /**
    * The platform lost an account's store of prediction orders: versions restart, the last
@@ -225,8 +225,8 @@ const faultAction = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('unknown_store_lost'),
     accountId: z.string(),
-    forMs: z.number().int().min(0).default(2000),
-    forgotten: z.number().int().min(0).default(0),
+    forMs: wholeNumber(0).default(2000),
+    forgotten: wholeNumber(0).default(0),
   }),
 ]);
 
@@ -242,7 +242,7 @@ export const faultOrder = z.strictObject({
   /** How long a rate hides orders or their references. */
   concealMs: durationRange.optional(),
   /** The age of the state in lagging answers. */
-  lagMs: z.number().int().min(0).max(600_000).optional(),
+  lagMs: wholeNumber(0, 600_000).optional(),
   rules: z.array(faultRule).max(1000).optional(),
   now: z.array(faultAction).max(100).optional(),
 });

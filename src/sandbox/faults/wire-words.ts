@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Random } from '../../runtime/random.ts';
+import { probability } from '../bounded.ts';
 
-const probability = z.number().min(0).max(1);
 const symbol = z.string().min(1).max(21);
 
 /**

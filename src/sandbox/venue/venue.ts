@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
+import { decimalAboveZero, probability, wholeNumber } from '../bounded.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
 import {
@@ -22,20 +23,20 @@ const fields = {
    * Milliseconds until the venue answers a new order, an amend or a cancel; `manual`: only when the
    * control port says so.
    */
-  answerMs: z.union([z.number().int().min(0).max(600_000), z.literal('manual')]),
+  answerMs: z.union([wholeNumber(0, 600_000), z.literal('manual')]),
   /** The venue refuses this share of new orders, amends and cancels. */
-  refuseShare: z.number().min(0).max(1),
+  refuseShare: probability,
   /** Units on offer in one print, on average: smaller prints fill orders in more parts. */
-  depth: z.number().int().min(0).max(1_000_000_000),
+  depth: wholeNumber(0, 1_000_000_000),
   /**
    * The most prediction orders that may wait for the venue at a time; beyond it order entry is at
    * capacity.
    */
-  capacity: z.number().int().min(0).max(10_000_000),
+  capacity: wholeNumber(0, 10_000_000),
   /** Whether the session with the venue is up. */
   session: z.enum(['up', 'down']),
   /** The largest worth for one order, as a decimal string. */
-  orderLimit: z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero'),
+  orderLimit: decimalAboveZero,
 } as const;
 
 /** A scenario's `venue`. */

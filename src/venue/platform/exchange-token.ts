@@ -5,7 +5,7 @@ import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Token } from '../../runtime/token-store.ts';
 import type { Http, HttpResult } from '../http.ts';
-import { type PlatformError, retryAfterMsOf } from '../platform-error.ts';
+import { noAnswer, type PlatformError, retryAfterMsOf } from '../platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { neededText, optionalField, optionalText } from './wire/optional-field.ts';
 
@@ -183,32 +183,19 @@ function failure(
   lost: Extract<HttpResult, { kind: 'failed' }> | undefined,
   answered: Answered | undefined,
 ): Extract<ExchangeResult, { readonly ok: false }> {
-  if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });
+  if (lost !== undefined) return { ok: false, refused: false, error: noAnswer(lost) };
   if (error instanceof oauth.ResponseBodyError) {
     const refused = refusals.has(error.error);
     const said = `${error.error}${error.error_description === undefined ? '' : `: ${error.error_description}`}`;
     const words = refusalWords[error.error];
     const message = (words === undefined ? said : `${words} (${said})`).slice(0, 500);
-    return {
-      ok: false,
-      refused,
-      error: { status: error.status, code: error.error.slice(0, 100), message, retryable: !refused, sent: 'yes' },
-    };
+    return answeredFailure(refused, { status: error.status, code: error.error.slice(0, 100), message });
   }
   // A WWW-Authenticate challenge instead of a body.
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    const refused = error.status === 401;
-    return {
-      ok: false,
-      refused,
-      error: {
-        status: error.status,
-        code: 'invalid_client',
-        message: 'the token endpoint asks for other credentials',
-        retryable: !refused,
-        sent: 'yes',
-      },
-    };
+    const { status } = error;
+    const message = 'the token endpoint asks for other credentials';
+    return answeredFailure(status === 401, { status, code: 'invalid_client', message });
   }
   // The library's own words speak of a Token Endpoint that does not conform. Only the address and
   // the status show that it is another server.
@@ -216,11 +203,11 @@ function failure(
     answered === undefined || !(error instanceof oauth.OperationProcessingError)
       ? messageOf(error)
       : `${answered.url} answers ${answered.status}, and not as a token endpoint does${answered.status === 200 ? `: ${messageOf(error)}` : ''}`;
-  return later({ code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' });
+  return answeredFailure(false, { code: 'BAD_ANSWER', message });
 }
 
-function later(error: PlatformError): Extract<ExchangeResult, { readonly ok: false }> {
-  return { ok: false, refused: false, error };
+function answeredFailure(refused: boolean, error: Pick<PlatformError, 'status' | 'code' | 'message'>) {
+  return { ok: false, refused, error: { ...error, retryable: !refused, sent: 'yes' } } as const;
 }
 
 /** oauth4webapi's messages name an answer's fault, never its content. */

@@ -68,6 +68,8 @@ interface Write extends Omit<WriteReading, 'read'> {
   readonly showsOrder: boolean;
 }
 
+const predictionContent = rawPredictionAnswer.transform(({ data }) => data);
+
 /**
  * The answers to the three prediction writes (specification, "Prediction order errors";
  * docs/platform-assumptions.md: place and cancel answer alike).
@@ -75,7 +77,7 @@ interface Write extends Omit<WriteReading, 'read'> {
 const prediction = {
   refusals: new Set([400, 404, 409]),
   promisesNotSent: true,
-  answer: rawPredictionAnswer.transform(({ data }) => data).pipe(z.looseObject({ orderId: neededText })),
+  answer: predictionContent.pipe(z.looseObject({ orderId: neededText })),
   source: 'specification',
   names: 'orderId',
   repeats: { orderId: 'orderId', accountId: 'accountId' },
@@ -151,9 +153,7 @@ const writes = {
     method: 'POST',
     body: predictionOrderRequest.required({ clientOrderRef: true }),
     reference: 'clientOrderRef',
-    answer: rawPredictionAnswer
-      .transform(({ data }) => data)
-      .pipe(z.looseObject({ orderId: optionalText, clientOrderRef: optionalText })),
+    answer: predictionContent.pipe(z.looseObject({ orderId: optionalText, clientOrderRef: optionalText })),
     names: 'clientOrderRef',
     orderId: 'orderId',
     terms: { symbol: 'symbol', side: 'side', quantity: 'quantity', price: 'price' },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text, textOrNone } from './optional-field.ts';
 
 /**
  * Equity and option orders.
@@ -35,10 +36,10 @@ export const accountOrderTimesInForce = ['DAY', 'GTC', 'IOC', 'FOK'] as const;
  * string.
  */
 const orderLeg = z.looseObject({
-  symbol: z.string(),
-  side: z.string(),
-  ratioQty: z.string(),
-  positionEffect: z.string().optional(),
+  symbol: text,
+  side: text,
+  ratioQty: text,
+  positionEffect: textOrNone,
 });
 
 /**
@@ -46,30 +47,30 @@ const orderLeg = z.looseObject({
  * carried as it came.
  */
 export const accountOrderEventData = z.looseObject({
-  ordId: z.string().min(1),
-  clOrdId: z.string().optional(),
-  symbol: z.string(),
-  side: z.string(),
-  type: z.string(),
-  timeInForce: z.string(),
-  qty: z.string(),
-  price: z.string().optional(),
-  stopPrice: z.string().optional(),
-  ordStatus: z.string(),
-  cumQty: z.string(),
-  leavesQty: z.string(),
-  avgPrice: z.string().optional(),
+  ordId: text.min(1),
+  clOrdId: textOrNone,
+  symbol: text,
+  side: text,
+  type: text,
+  timeInForce: text,
+  qty: text,
+  price: textOrNone,
+  stopPrice: textOrNone,
+  ordStatus: text,
+  cumQty: text,
+  leavesQty: text,
+  avgPrice: textOrNone,
   /** Assumption: `CS` common stock, `OPT` one option leg, `MLEG` several. */
-  securityType: z.string().optional(),
-  category: z.string().optional(),
-  updatedAt: z.string(),
+  securityType: textOrNone,
+  category: textOrNone,
+  updatedAt: text,
   legs: z.array(orderLeg).optional(),
-  text: z.string().optional(),
-  ordRejReason: z.string().optional(),
+  text: textOrNone,
+  ordRejReason: textOrNone,
 });
 
 /** An item of `GET /v1/orders`, and the answer to `GET` and `DELETE /v1/orders/{ordId}`. */
 export const accountOrderItem = accountOrderEventData.extend({
-  accountId: z.string().min(1),
-  createdAt: z.string(),
+  accountId: text.min(1),
+  createdAt: text,
 });

@@ -7,12 +7,15 @@ import { neededText, optionalField, optionalText, readableOf, shownText } from '
  * quote response"); order entry sends strings. Readers get text. If a double cannot hold a number,
  * `parseJson` has kept its every digit. If one came through as a double, it shows the digits sent.
  */
-export const wireNumber = z
+const wireNumber = z
   .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/)])
   .transform((value) => new Decimal(value).toFixed());
 
 /** An integer with up to 64 bits as its digits: a nanosecond timestamp is beyond 2^53. */
-export const wireInteger = z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]).transform(String);
+const wireInteger = z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]).transform(String);
+
+export const optionalNumber = optionalField(wireNumber);
+export const optionalInteger = optionalField(wireInteger);
 
 /**
  * The query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches
@@ -53,22 +56,22 @@ export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
  * Specification, "Chart quote response": all fields' names. Assumption: any in `v` may be absent.
  */
 const chartQuoteValues = z.looseObject({
-  ask: optionalField(wireNumber),
-  bid: optionalField(wireNumber),
+  ask: optionalNumber,
+  bid: optionalNumber,
   /** Change since the previous close. */
-  ch: optionalField(wireNumber),
+  ch: optionalNumber,
   /** The same in percent. */
-  chp: optionalField(wireNumber),
+  chp: optionalNumber,
   description: optionalText,
   exchange: optionalText,
-  high_price: optionalField(wireNumber),
-  low_price: optionalField(wireNumber),
+  high_price: optionalNumber,
+  low_price: optionalNumber,
   /** Last traded price. */
-  lp: optionalField(wireNumber),
-  open_price: optionalField(wireNumber),
-  prev_close_price: optionalField(wireNumber),
+  lp: optionalNumber,
+  open_price: optionalNumber,
+  prev_close_price: optionalNumber,
   short_name: optionalText,
-  volume: optionalField(wireNumber),
+  volume: optionalNumber,
 });
 
 const chartQuote = z.looseObject({ n: shownText, s: neededText, v: chartQuoteValues });
@@ -92,21 +95,21 @@ export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: 
  */
 const dayBar = z.looseObject({
   T: optionalText,
-  o: optionalField(wireNumber),
-  h: optionalField(wireNumber),
-  l: optionalField(wireNumber),
-  c: optionalField(wireNumber),
-  v: optionalField(wireNumber),
-  n: optionalField(wireInteger),
-  t: optionalField(wireInteger),
-  vw: optionalField(wireNumber),
+  o: optionalNumber,
+  h: optionalNumber,
+  l: optionalNumber,
+  c: optionalNumber,
+  v: optionalNumber,
+  n: optionalInteger,
+  t: optionalInteger,
+  vw: optionalNumber,
 });
 
 /** `status` other than `OK` is an error; left out, it says nothing. */
 export const previousDay = z.looseObject({
   adjusted: optionalField(z.boolean()),
-  queryCount: optionalField(wireInteger),
-  resultsCount: optionalField(wireInteger),
+  queryCount: optionalInteger,
+  resultsCount: optionalInteger,
   requestId: optionalText,
   status: optionalText,
   ticker: optionalText,
@@ -145,15 +148,15 @@ export const optionsQuotesQuery = z.object({
  * Specification, "Options quote response": an item's every field. Assumption: any may be absent.
  */
 const optionsQuote = z.looseObject({
-  askExchange: optionalField(wireInteger),
-  askPrice: optionalField(wireNumber),
-  askSize: optionalField(wireInteger),
-  bidExchange: optionalField(wireInteger),
-  bidPrice: optionalField(wireNumber),
-  bidSize: optionalField(wireInteger),
-  sequenceNumber: optionalField(wireInteger),
+  askExchange: optionalInteger,
+  askPrice: optionalNumber,
+  askSize: optionalInteger,
+  bidExchange: optionalInteger,
+  bidPrice: optionalNumber,
+  bidSize: optionalInteger,
+  sequenceNumber: optionalInteger,
   /** Nanoseconds since the epoch. */
-  sipTimestamp: optionalField(wireInteger),
+  sipTimestamp: optionalInteger,
 });
 
 /**

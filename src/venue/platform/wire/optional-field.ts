@@ -9,6 +9,10 @@ export function optionalField<Shape extends z.ZodType>(shape: Shape) {
   return z.preprocess(presentOf, shape.optional()).catch(undefined);
 }
 
+/** A text as our own side writes it, and as an answer's documents have it. */
+export const text = z.string();
+export const textOrNone = text.optional();
+
 /** A text nothing depends on. */
 export const optionalText = optionalField(z.preprocess(textOf, z.string()));
 

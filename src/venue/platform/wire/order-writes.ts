@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longestOptionSymbol } from '../../../domain/symbol.ts';
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
-import { neededFlag, optionalText } from './optional-field.ts';
+import { neededFlag, optionalText, text, textOrNone } from './optional-field.ts';
 import {
   predictionOrderTypes,
   predictionOutcomes,
@@ -18,24 +18,24 @@ import {
  * needs them.
  */
 const orderRequestLeg = z.strictObject({
-  symbol: z.string().min(1).max(longestOptionSymbol),
+  symbol: text.min(1).max(longestOptionSymbol),
   side: z.enum(accountOrderSides),
-  ratioQty: z.string(),
+  ratioQty: text,
   positionEffect: z.enum(['OPEN', 'CLOSE']),
 });
 
 export const orderRequest = z.strictObject({
-  accountId: z.string().min(1).max(50),
-  symbol: z.string().min(1).max(20),
+  accountId: text.min(1).max(50),
+  symbol: text.min(1).max(20),
   side: z.enum(accountOrderSides),
   type: z.enum(accountOrderTypes),
-  qty: z.string(),
+  qty: text,
   timeInForce: z.enum(accountOrderTimesInForce),
-  clientId: z.string().max(50).optional(),
-  price: z.string().optional(),
-  stopPrice: z.string().optional(),
-  currency: z.string().length(3).optional(),
-  exDestination: z.string().max(10).optional(),
+  clientId: text.max(50).optional(),
+  price: textOrNone,
+  stopPrice: textOrNone,
+  currency: text.length(3).optional(),
+  exDestination: text.max(10).optional(),
   legs: z.array(orderRequestLeg).max(4).optional(),
 });
 
@@ -69,16 +69,16 @@ export const orderResponse = z.looseObject({
  * the type or time in force needs them.
  */
 export const predictionOrderRequest = z.strictObject({
-  accountId: z.string().min(1),
-  symbol: z.string().min(1),
+  accountId: text.min(1),
+  symbol: text.min(1),
   outcome: z.enum(predictionOutcomes),
   side: z.enum(predictionSides),
   orderType: z.enum(predictionOrderTypes),
   timeInForce: z.enum(predictionTimesInForce),
-  quantity: z.string(),
-  price: z.string().optional(),
-  stopPx: z.string().optional(),
-  expireTime: z.string().optional(),
+  quantity: text,
+  price: textOrNone,
+  stopPx: textOrNone,
+  expireTime: textOrNone,
   clientOrderRef: z
     .string()
     .regex(/^[A-Za-z0-9._:-]{1,64}$/)
@@ -91,10 +91,10 @@ export const predictionOrderRequest = z.strictObject({
  * (no sign, no exponent) are our own strictness as a writer.
  */
 export const replaceRequest = z.strictObject({
-  accountId: z.string().min(1),
-  quantity: z.string().optional(),
-  price: z.string().optional(),
-  stopPx: z.string().optional(),
+  accountId: text.min(1),
+  quantity: textOrNone,
+  price: textOrNone,
+  stopPx: textOrNone,
   timeInForce: z.enum(predictionTimesInForce).optional(),
-  expireTime: z.string().optional(),
+  expireTime: textOrNone,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { wireInteger, wireNumber } from './market-data.ts';
-import { neededText, optionalField, readableOf, shownText } from './optional-field.ts';
+import { optionalInteger, optionalNumber } from './market-data.ts';
+import { neededText, readableOf, shownText } from './optional-field.ts';
 
 /**
  * The query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, a
@@ -13,11 +13,11 @@ export const ownershipQuery = z.object({ symbol: z.string().min(1), limit: z.int
  */
 const owner = z.looseObject({
   name: neededText,
-  share: optionalField(wireInteger),
-  change: optionalField(wireInteger),
+  share: optionalInteger,
+  change: optionalInteger,
   /** YYYY-MM-DD. */
   filingDate: shownText,
-  percentOfShares: optionalField(wireNumber),
+  percentOfShares: optionalNumber,
   /** May be empty. */
   source: shownText,
 });
