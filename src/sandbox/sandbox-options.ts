@@ -52,7 +52,7 @@ const moment = z.strictObject({
 
 /**
  * Everything that a sandbox is made from: a scenario file's shape, too. Every part may be left out.
- * Without `users` and `clients` there is the default cast (`default-cast.ts`).
+ * Without `users` and `clients` there is the default cast (`register-cast.ts`).
  */
 export const sandboxOptions = z.strictObject({
   /** For editors: the address of `scenario.schema.json`. */

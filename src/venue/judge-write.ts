@@ -3,6 +3,7 @@ import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { HttpResult } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { reasonOf } from './platform-error.ts';
+import type { Fields } from './row-reader.ts';
 import type { WriteAnswer, WriteResult } from './write-result.ts';
 
 /** A whole answer to a write. `body`: undefined if the text is not JSON. */
@@ -49,10 +50,7 @@ export function withStatus(read: WriteAnswer, status: number): WriteAnswer {
 }
 
 /** The fields kept of an answer, short: one of a megabyte is not better evidence. */
-export function evidenceOf(
-  answer: Readonly<Record<string, unknown>>,
-  fields: readonly string[],
-): Readonly<Record<string, unknown>> {
+export function evidenceOf(answer: Fields, fields: readonly string[]): Fields {
   const kept: Record<string, unknown> = {};
   for (const field of fields) {
     const value = answer[field];

@@ -4,6 +4,9 @@ import { isTerminal, type Leg, type OrderStatus, orderWord } from '../domain/ord
 import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
 import { storableText } from './parse-json.ts';
 
+/** An object of JSON. */
+export type Fields = Readonly<Record<string, unknown>>;
+
 export interface Fault {
   /** Short and stable: a metric label. */
   readonly reason: string;
@@ -38,9 +41,9 @@ export class RowReader {
   /** An id was read that needs a further look. */
   hasOddId = false;
   private unread: string[] | undefined;
-  private readonly row: Readonly<Record<string, unknown>>;
+  private readonly row: Fields;
 
-  constructor(row: Readonly<Record<string, unknown>>) {
+  constructor(row: Fields) {
     this.row = row;
   }
 
@@ -175,7 +178,7 @@ export class RowReader {
   }
 
   /** An optional list of objects, at most `max`. */
-  list(field: string, max: number): Readonly<Record<string, unknown>>[] {
+  list(field: string, max: number): Fields[] {
     const value = this.row[field];
     if (isAbsent(value)) return [];
     if (Array.isArray(value) && value.length <= max && value.every(isObject)) return value;
@@ -187,7 +190,7 @@ export class RowReader {
    * The fields of the row that are not in `known` or were left unread, or undefined. Ask last. Cut
    * when they are large: they are carried for people, and may not make a record too large.
    */
-  extra(known: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
+  extra(known: ReadonlySet<string>): Fields | undefined {
     let entries: [string, unknown][] | undefined;
     for (const field in this.row) {
       if (known.has(field) && this.unread?.includes(field) !== true) continue;
@@ -221,11 +224,7 @@ export class RowReader {
 }
 
 /** The account in this field of a row, if it is not the account whose stream or list brought it. */
-export function otherAccount(
-  row: Readonly<Record<string, unknown>>,
-  field: string | undefined,
-  accountId: string,
-): string | undefined {
+export function otherAccount(row: Fields, field: string | undefined, accountId: string): string | undefined {
   const found = field === undefined ? undefined : row[field];
   const named = typeof found === 'number' ? String(found) : found;
   return typeof named === 'string' && named !== '' && named !== accountId ? named : undefined;
@@ -256,7 +255,7 @@ export function describeValue(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

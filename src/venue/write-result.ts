@@ -1,6 +1,7 @@
 import type { Reason } from '../domain/command.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { HttpResult } from './http.ts';
+import type { Fields } from './row-reader.ts';
 
 /**
  * One write's result (docs/commands.md, "Result of a write", table "observed → result").
@@ -33,7 +34,7 @@ export type WriteResult =
 export interface WriteAnswer {
   readonly kind: 'accepted' | 'rejected';
   readonly reason?: Reason;
-  readonly answer: Readonly<Record<string, unknown>>;
+  readonly answer: Fields;
   readonly order?: unknown;
   readonly orderId?: string;
 }

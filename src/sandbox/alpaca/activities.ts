@@ -1,4 +1,5 @@
 import { parseInstant } from '../../domain/instant.ts';
+import type { Fields } from '../entry/request-members.ts';
 import type { ExchangeAccount, ExchangeOrder } from '../exchange/exchange-order.ts';
 import { averagePrice, formatFixed, instantText, type Micros } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -98,7 +99,7 @@ interface ActivitiesQuery {
 const known = new Set(['since', 'until', 'since_id', 'until_id']);
 
 /** Reads it, or says the fault (Alpaca's OpenAPI 2.0.1, "Subscribe to Activity Events"). */
-export function readActivitiesQuery(query: Readonly<Record<string, unknown>>): ActivitiesQuery | { fault: string } {
+export function readActivitiesQuery(query: Fields): ActivitiesQuery | { fault: string } {
   for (const [name, value] of Object.entries(query))
     if (typeof value !== 'string' || !known.has(name)) return { fault: `query parameter ${name} is not emulated` };
   const { since, until, since_id: sinceId, until_id: untilId } = query as Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../runtime/clock.ts';
 import { listingOf, stocks } from '../data/listings.ts';
 import { session } from '../data/trading-days.ts';
-import { MemberFault } from '../entry/request-members.ts';
+import { type Fields, MemberFault } from '../entry/request-members.ts';
 import { isRefusal, type Refusal, type Write } from '../entry/write.ts';
 import { type ExchangeAccount, isClosed } from '../exchange/exchange-order.ts';
 import { openListener } from '../rest/open-listener.ts';
@@ -75,7 +75,7 @@ function callerOf(parts: SandboxParts, { headers }: FastifyRequest): ExchangeAcc
 function readRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get('/v2/account', async (request) => describeAccount(callerOf(parts, request)));
   app.get('/v2/clock', async () => describeClock(parts.clock));
-  app.get<{ Querystring: Record<string, unknown> }>('/v2beta1/events/activities', async (request, reply) => {
+  app.get<{ Querystring: Fields }>('/v2beta1/events/activities', async (request, reply) => {
     const query = readActivitiesQuery(request.query);
     if ('fault' in query) return alpacaError(reply, 422, query.fault);
     const text = streamActivities(parts, callerOf(parts, request), query, request.lagMs);
@@ -94,13 +94,13 @@ function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
     row === undefined
       ? alpacaError(reply, 404, `order not found for ${name}`)
       : reply.type('application/json').send(row);
-  app.get<{ Querystring: Record<string, unknown> }>(ordersPath, async (request, reply) => {
+  app.get<{ Querystring: Fields }>(ordersPath, async (request, reply) => {
     const query = readAlpacaQuery(request.query);
     if ('fault' in query) return alpacaError(reply, 422, query.fault);
     return sendRow(reply, listAlpacaOrders(parts, callerOf(parts, request), query, request.lagMs), '');
   });
   // A colon begins a parameter, and two are one.
-  app.get<{ Querystring: Record<string, unknown> }>(`${ordersPath}::by_client_order_id`, async (request, reply) => {
+  app.get<{ Querystring: Fields }>(`${ordersPath}::by_client_order_id`, async (request, reply) => {
     const id = String(request.query['client_order_id'] ?? '');
     return sendRow(reply, findByClientId(parts, callerOf(parts, request), id, lookOf(request)), id);
   });
@@ -111,7 +111,7 @@ function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 function lookOf({ lagMs, query }: FastifyRequest): { lagMs: number; nested: boolean } {
-  return { lagMs, nested: isTrue((query as Record<string, unknown>)['nested']) };
+  return { lagMs, nested: isTrue((query as Fields)['nested']) };
 }
 
 function writeRoutes(app: FastifyInstance, parts: SandboxParts): void {

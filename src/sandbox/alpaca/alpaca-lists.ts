@@ -1,4 +1,5 @@
 import { parseInstant } from '../../domain/instant.ts';
+import type { Fields } from '../entry/request-members.ts';
 import { entryAt } from '../exchange/change-list.ts';
 import type { ChangeEntry, ExchangeAccount, ExchangeOrder } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -29,7 +30,7 @@ const known = new Set([
 ]);
 
 /** Reads it, or says the fault (Alpaca's OpenAPI 2.0.1, "Get All Orders"). */
-export function readAlpacaQuery(query: Readonly<Record<string, unknown>>): ListQuery | { readonly fault: string } {
+export function readAlpacaQuery(query: Fields): ListQuery | { readonly fault: string } {
   for (const [name, value] of Object.entries(query))
     if (typeof value !== 'string' || !known.has(name)) return { fault: `query parameter ${name} is not emulated` };
   const given = query as Readonly<Record<string, string>>;

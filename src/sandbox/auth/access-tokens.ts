@@ -1,7 +1,16 @@
-import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import {
+  decodeJwt,
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JSONWebKeySet,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Principal } from './directory.ts';
+
+type AccessTokenDeps = Pick<Ambient, 'clock' | 'random'>;
 
 interface AccessTokenOptions {
   readonly lifetimeSeconds: number;
@@ -27,31 +36,23 @@ const algorithm = 'ES256';
 export class AccessTokens {
   /** For the tokens to come. */
   lifetimeSeconds: number;
-  private readonly usualLifetimeSeconds: number;
-  private readonly single: boolean;
   /** `iss` and `aud` in every token: the platform's base address, known once it listens. */
   issuer = '';
   private readonly live = new Map<string, LiveToken>();
   private readonly listeners = new Set<(tokenId: string) => void>();
-  private readonly clock: Clock;
-  private readonly random: Random;
-  private readonly keys: { privateKey: CryptoKey; publicKey: CryptoKey };
+  private readonly deps: AccessTokenDeps;
+  private readonly options: AccessTokenOptions;
+  private readonly keys: GenerateKeyPairResult;
   private readonly keyId: string;
 
-  static async create(deps: { clock: Clock; random: Random }, options: AccessTokenOptions): Promise<AccessTokens> {
+  static async create(deps: AccessTokenDeps, options: AccessTokenOptions): Promise<AccessTokens> {
     return new AccessTokens(deps, options, await generateKeyPair(algorithm));
   }
 
-  private constructor(
-    deps: { clock: Clock; random: Random },
-    options: AccessTokenOptions,
-    keys: { privateKey: CryptoKey; publicKey: CryptoKey },
-  ) {
-    this.clock = deps.clock;
-    this.random = deps.random;
+  private constructor(deps: AccessTokenDeps, options: AccessTokenOptions, keys: GenerateKeyPairResult) {
+    this.deps = deps;
+    this.options = options;
     this.lifetimeSeconds = options.lifetimeSeconds;
-    this.usualLifetimeSeconds = options.lifetimeSeconds;
-    this.single = options.single;
     this.keys = keys;
     this.keyId = deps.random.uuid();
   }
@@ -66,11 +67,11 @@ export class AccessTokens {
     subject: Pick<Principal, 'clientId' | 'username' | 'scopes' | 'loginId'>,
   ): Promise<{ token: string; principal: Principal; expiresIn: number }> {
     this.forgetExpired();
-    const issuedAt = Math.floor(this.clock.nowMs() / 1000);
+    const issuedAt = Math.floor(this.deps.clock.nowMs() / 1000);
     const expiresIn = this.lifetimeSeconds;
     const principal: Principal = {
       ...subject,
-      tokenId: this.random.uuid(),
+      tokenId: this.deps.random.uuid(),
       expiresAtMs: (issuedAt + expiresIn) * 1000,
     };
     const token = await new SignJWT({ scope: [...subject.scopes].join(' '), client_id: subject.clientId })
@@ -83,7 +84,7 @@ export class AccessTokens {
       .setExpirationTime(issuedAt + expiresIn)
       .sign(this.keys.privateKey);
     const { clientId, username } = subject;
-    if (this.single) this.revoke((other) => other.clientId === clientId && other.username === username);
+    if (this.options.single) this.revoke((other) => other.clientId === clientId && other.username === username);
     this.live.set(principal.tokenId, { principal, revoked: false });
     return { token, principal, expiresIn };
   }
@@ -96,7 +97,7 @@ export class AccessTokens {
         audience: this.issuer,
         algorithms: [algorithm],
         requiredClaims: ['exp', 'jti'],
-        currentDate: new Date(this.clock.nowMs()),
+        currentDate: new Date(this.deps.clock.nowMs()),
       });
       const known = this.live.get(payload.jti ?? '');
       return known === undefined || known.revoked ? undefined : known.principal;
@@ -134,12 +135,12 @@ export class AccessTokens {
   }
 
   restoreLifetime(): void {
-    this.lifetimeSeconds = this.usualLifetimeSeconds;
+    this.lifetimeSeconds = this.options.lifetimeSeconds;
   }
 
   private forgetExpired(): void {
     if (this.live.size < 4096) return;
     for (const [tokenId, token] of this.live)
-      if (token.principal.expiresAtMs <= this.clock.nowMs()) this.live.delete(tokenId);
+      if (token.principal.expiresAtMs <= this.deps.clock.nowMs()) this.live.delete(tokenId);
   }
 }

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import type { Login } from './opaque-token.ts';
-import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
+import { equalSecrets, fingerprint, type Login, opaqueToken } from './opaque-token.ts';
 import { refuse, type TokenRefusal } from './token-request.ts';
 
 /** The token request's fields besides the code. */
@@ -11,6 +9,10 @@ interface CodeProof {
   readonly clientId: string;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
+}
+
+interface CodesDeps extends Pick<Ambient, 'clock' | 'random'> {
+  readonly onReused: (login: Login) => void;
 }
 
 interface Entry {
@@ -37,9 +39,9 @@ const maxKept = 100_000;
  */
 export class AuthorizationCodes {
   private readonly entries = new Map<string, Entry>();
-  private readonly deps: { readonly clock: Clock; readonly random: Random; readonly onReused: (login: Login) => void };
+  private readonly deps: CodesDeps;
 
-  constructor(deps: { clock: Clock; random: Random; onReused: (login: Login) => void }) {
+  constructor(deps: CodesDeps) {
     this.deps = deps;
   }
 

@@ -9,15 +9,15 @@ export interface AuthorizationRequest {
   /** One of the client's own, character by character. */
   readonly redirectUri: string;
   readonly scopes: ReadonlySet<string>;
-  readonly state?: string;
+  readonly state?: string | undefined;
   /** BASE64URL(SHA256(verifier)), if the client uses PKCE. */
-  readonly codeChallenge?: string;
+  readonly codeChallenge?: string | undefined;
 }
 
 /** The error that the client gets by redirect (RFC 6749, section 4.1.2.1). */
 export interface RedirectedError {
   readonly redirectUri: string;
-  readonly state?: string;
+  readonly state?: string | undefined;
   readonly error: 'invalid_request' | 'unsupported_response_type' | 'invalid_scope' | 'access_denied';
   readonly description: string;
 }
@@ -45,15 +45,12 @@ export function readAuthorizationRequest(directory: Directory, entries: Iterable
   if (redirectUri === undefined || repeated.has('redirect_uri') || !client.redirectUris.includes(redirectUri))
     return { kind: 'untrusted', description: 'redirect_uri is not registered for this app, exactly as it was sent' };
   const state = repeated.has('state') ? undefined : values.get('state');
-  const returned = { redirectUri, ...(state !== undefined && { state }) };
+  const returned = { redirectUri, state };
   const fault = findFault(client, values, repeated);
   if (fault !== undefined) return { kind: 'refused', refusal: { ...returned, ...fault } };
   const codeChallenge = values.get('code_challenge');
   const scopes = askedScopes(client, values.get('scope'));
-  return {
-    kind: 'request',
-    request: { client, scopes, ...returned, ...(codeChallenge !== undefined && { codeChallenge }) },
-  };
+  return { kind: 'request', request: { client, scopes, ...returned, codeChallenge } };
 }
 
 type Fault = Pick<RedirectedError, 'error' | 'description'>;

@@ -1,6 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { Login } from './opaque-token.ts';
-import { fingerprint, opaqueToken } from './opaque-token.ts';
+import { fingerprint, type Login, opaqueToken } from './opaque-token.ts';
 
 /**
  * - `none`: the same refresh token stays good, and no other is returned.

@@ -1,5 +1,5 @@
 import { numberOf } from './daily-bars.ts';
-import type { DayPrices } from './day-prices.ts';
+import type { DayPrices, LivePrice } from './day-prices.ts';
 import { listingOf } from './listings.ts';
 import { optionContract, theoreticalTicks } from './option-contracts.ts';
 
@@ -19,23 +19,7 @@ function stockItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const live = prices.live(symbol);
   const listing = listingOf(symbol);
   if (live === undefined || listing === undefined) return undefined;
-  const { last, bid, ask, open, high, low, previousClose, volume } = live;
-  return {
-    n: `${listing.exchange}:${symbol}`,
-    s: symbol,
-    v: {
-      ...changes(last, previousClose),
-      ask: dollars(ask),
-      bid: dollars(bid),
-      description: listing.name,
-      exchange: listing.exchange,
-      high_price: dollars(high),
-      low_price: dollars(low),
-      open_price: dollars(open),
-      short_name: symbol,
-      volume,
-    },
-  };
+  return itemOf(symbol, listing.exchange, listing.name, live);
 }
 
 /**
@@ -55,20 +39,21 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
     last,
     ...[stock.high, stock.low].map((ticks) => theoreticalTicks(contract, ticks, prices.today)),
   ];
+  return itemOf(symbol, 'OPRA', `Option on ${contract.underlying}`, {
+    ...{ last, previousClose, open, ask: last + 1, bid: last - 1, volume: contractsTraded(symbol, stock.volume) },
+    ...{ high: Math.max(...edges), low: Math.min(...edges) },
+  });
+}
+
+function itemOf(symbol: string, exchange: string, description: string, live: LivePrice): ChartItem {
   return {
-    n: `OPRA:${symbol}`,
+    n: `${exchange}:${symbol}`,
     s: symbol,
     v: {
-      ...changes(last, previousClose),
-      ask: dollars(last + 1),
-      bid: dollars(last - 1),
-      description: `Option on ${contract.underlying}`,
-      exchange: 'OPRA',
-      high_price: dollars(Math.max(...edges)),
-      low_price: dollars(Math.min(...edges)),
-      open_price: dollars(open),
-      short_name: symbol,
-      volume: contractsTraded(symbol, stock.volume),
+      ...changes(live.last, live.previousClose),
+      ...{ ask: dollars(live.ask), bid: dollars(live.bid), description, exchange },
+      ...{ high_price: dollars(live.high), low_price: dollars(live.low), open_price: dollars(live.open) },
+      ...{ short_name: symbol, volume: live.volume },
     },
   };
 }

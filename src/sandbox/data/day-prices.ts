@@ -4,7 +4,7 @@ import { type DailyBar, DailyBars, noise, numberOf, typicalVolume, unadjusted } 
 import { type DayNumber, isTradingDay, newYorkDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
 /** A stock just now. Prices in ticks of 0.01. */
-interface LivePrice {
+export interface LivePrice {
   readonly last: number;
   readonly bid: number;
   readonly ask: number;

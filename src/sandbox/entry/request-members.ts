@@ -4,14 +4,14 @@ import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import { mediaTypeOf } from '../rest/read-request.ts';
 import type { EntryFault } from './write.ts';
 
+export type Fields = Readonly<Record<string, unknown>>;
+
 /**
  * A JSON object's members, or the bytes' fault (specification, "Prediction order errors";
  * docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`). Assumption: a body that does
  * not call itself `application/json` is `INVALID_JSON`.
  */
-type BodyResult =
-  | { readonly members: Readonly<Record<string, unknown>> }
-  | { readonly fault: EntryFault; readonly message: string };
+type BodyResult = { readonly members: Fields } | { readonly fault: EntryFault; readonly message: string };
 
 export function readBody(body: unknown, contentType: string | undefined): BodyResult {
   if (!Buffer.isBuffer(body) || body.length === 0) return { fault: 'EMPTY_BODY', message: 'The body is missing' };
@@ -26,7 +26,7 @@ export function readBody(body: unknown, contentType: string | undefined): BodyRe
   return { fault: 'INVALID_ORDER', message: 'The body must be a JSON object' };
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -42,9 +42,9 @@ export class MemberFault extends Error {}
  * count characters as people do, not UTF-16 units.
  */
 export class Members {
-  private readonly members: Readonly<Record<string, unknown>>;
+  private readonly members: Fields;
 
-  constructor(members: Readonly<Record<string, unknown>>) {
+  constructor(members: Fields) {
     this.members = members;
   }
 

@@ -38,7 +38,8 @@ export class Exchange {
   private lastAt: Micros = 0;
   private historyMs = 0;
   private historySince: Micros = 0;
-  private forgottenOrders = 0;
+  /** Orders. */
+  forgotten = 0;
   private readonly clock: Clock;
   private readonly options: ExchangeOptions;
   private readonly listener: ChangeListener;
@@ -68,10 +69,6 @@ export class Exchange {
     this.idOf = deps.idOf ?? ((given) => given);
     this.rowOf = deps.rowOf ?? encodeRow;
     this.options = options;
-  }
-
-  get forgotten(): number {
-    return this.forgottenOrders;
   }
 
   addAccount(account: ExchangeAccount): void {
@@ -223,7 +220,7 @@ export class Exchange {
   /** Drops an order for good, without a change or an event: it is in no list any more. */
   forget(order: ExchangeOrder): void {
     if (!this.orders.has(order.terms.orderId)) return;
-    this.forgottenOrders += 1;
+    this.forgotten += 1;
     this.orders.delete(order.terms.orderId);
     this.leaveReference(order);
     this.listOf(order.terms.account, order.terms.stream).forget(order);

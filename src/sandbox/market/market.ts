@@ -39,7 +39,8 @@ export class Market {
   private readonly clock: Clock;
   private readonly options: MarketOptions;
   private venueOrders = 0;
-  private stepCount = 0;
+  /** Made since the start. */
+  steps = 0;
 
   constructor(deps: { exchange: Exchange; random: Random; clock: Clock }, options: MarketOptions) {
     this.exchange = deps.exchange;
@@ -58,11 +59,6 @@ export class Market {
 
   get workingCount(): number {
     return this.working.length;
-  }
-
-  /** Steps made since the start. */
-  get steps(): number {
-    return this.stepCount;
   }
 
   /** Takes an order into its hands: from now on the market moves it. */
@@ -109,7 +105,7 @@ export class Market {
 
   /** One change (two if an order is replaced by another). False when there was nothing to do. */
   step(): boolean {
-    this.stepCount += 1;
+    this.steps += 1;
     if (this.working.length < this.options.openOrders) return this.openOne();
     let waiting: ExchangeOrder | undefined;
     for (let attempt = 0; attempt < attempts && this.working.length > 0; attempt += 1) {

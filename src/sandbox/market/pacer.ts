@@ -29,7 +29,8 @@ export class Pacer {
   private dueSince = 0;
   private owed = 0;
   private burstLeft = 0;
-  private droppedSteps = 0;
+  /** Changes owed and never made, because the machine or a reader was too slow for the rate. */
+  dropped = 0;
   private readonly clock: Clock;
   private readonly step: () => boolean;
   private readonly held: (unpaced: boolean) => boolean;
@@ -45,11 +46,6 @@ export class Pacer {
     this.held = deps.held;
     this.rate = options.rate;
     this.catchUpMs = options.catchUpMs;
-  }
-
-  /** Changes owed and never made, because the machine or a reader was too slow for the rate. */
-  get dropped(): number {
-    return this.droppedSteps;
   }
 
   start(): void {
@@ -110,7 +106,7 @@ export class Pacer {
     this.owed += ((now - this.dueSince) * this.rate) / 1000;
     this.dueSince = now;
     if (this.owed <= bound) return;
-    this.droppedSteps += Math.floor(this.owed - bound);
+    this.dropped += Math.floor(this.owed - bound);
     this.owed = bound;
   }
 }

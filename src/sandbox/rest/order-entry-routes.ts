@@ -10,7 +10,7 @@ import {
 } from '../entry/prediction-order-writes.ts';
 import { readOrderRequest } from '../entry/read-order-request.ts';
 import { readPredictionRequest, readReplaceRequest } from '../entry/read-prediction-request.ts';
-import { MemberFault, Members, readBody } from '../entry/request-members.ts';
+import { type Fields, MemberFault, Members, readBody } from '../entry/request-members.ts';
 import {
   type EntryDeps,
   type EntryFault,
@@ -101,7 +101,7 @@ type Refuse = (code: EntryFault, message: string) => Refusal;
 
 function cancelWith(cancel: typeof cancelAccountOrder, refuse: Refuse): Reader {
   return (entry, request) => {
-    const { accountId } = request.query as Readonly<Record<string, unknown>>;
+    const { accountId } = request.query as Fields;
     if (typeof accountId !== 'string' || accountId === '') return refuse('INVALID_ORDER', 'accountId is missing');
     return { accountId, write: (account) => cancel(entry, account, orderIdOf(request)) };
   };

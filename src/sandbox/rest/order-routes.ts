@@ -7,6 +7,7 @@ import {
   pageLimit,
   predictionOrdersPath,
 } from '../../venue/platform/wire/order-pages.ts';
+import type { Fields } from '../entry/request-members.ts';
 import { entryAt } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -38,10 +39,7 @@ interface ListNames {
  * Reads an order list's query (docs/platform-assumptions.md, "Prediction orders" and "Equity and
  * option orders"), or says why it is wrong.
  */
-export function readListQuery(
-  query: Readonly<Record<string, unknown>>,
-  names: ListNames,
-): ListQuery | { readonly fault: string } {
+export function readListQuery(query: Fields, names: ListNames): ListQuery | { readonly fault: string } {
   for (const [name, value] of Object.entries(query))
     if (typeof value !== 'string') return { fault: `${name} is given twice` };
   const given = query as Readonly<Record<string, string>>;
@@ -220,24 +218,21 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
 function readRoutes(app: FastifyInstance, parts: SandboxParts, reading: Reading): void {
   const { stream, path } = reading;
   const send = (reply: FastifyReply, content: string) => reply.type('application/json').send(reading.body(content));
-  app.get<{ Querystring: Record<string, unknown> }>(path, async (request, reply) => {
+  app.get<{ Querystring: Fields }>(path, async (request, reply) => {
     const query = readListQuery(request.query, reading.names);
     const account = await accountToRead(parts, request, reply, reading, query);
     if (account === undefined || 'fault' in query) return reply;
     return send(reply, listOrders(parts, account, stream, query, request.lagMs));
   });
-  app.get<{ Params: { orderId: string }; Querystring: Record<string, unknown> }>(
-    `${path}/:orderId`,
-    async (request, reply) => {
-      const { accountId } = request.query;
-      const isNamed = typeof accountId === 'string' && accountId !== '';
-      const query = isNamed ? { accountId } : { fault: 'accountId is missing' };
-      const account = await accountToRead(parts, request, reply, reading, query);
-      if (account === undefined) return reply;
-      const row = getOrder(parts, account, stream, request.params.orderId, request.lagMs);
-      return row === undefined ? reading.isAbsent(reply, 'No such order on this account') : send(reply, row);
-    },
-  );
+  app.get<{ Params: { orderId: string }; Querystring: Fields }>(`${path}/:orderId`, async (request, reply) => {
+    const { accountId } = request.query;
+    const isNamed = typeof accountId === 'string' && accountId !== '';
+    const query = isNamed ? { accountId } : { fault: 'accountId is missing' };
+    const account = await accountToRead(parts, request, reply, reading, query);
+    if (account === undefined) return reply;
+    const row = getOrder(parts, account, stream, request.params.orderId, request.lagMs);
+    return row === undefined ? reading.isAbsent(reply, 'No such order on this account') : send(reply, row);
+  });
 }
 
 /**

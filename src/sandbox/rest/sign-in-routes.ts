@@ -69,12 +69,7 @@ export function mfaRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 function userSaidNo({ redirectUri, state }: AuthorizationRequest): RedirectedError {
-  return {
-    redirectUri,
-    error: 'access_denied',
-    description: 'The user said no',
-    ...(state !== undefined && { state }),
-  };
+  return { redirectUri, error: 'access_denied', description: 'The user said no', state };
 }
 
 const ownFields = new Set(['username', 'password', 'decision']);
@@ -141,7 +136,11 @@ const jsonAnswers: SignInAnswers = {
   result(reply, result) {
     switch (result.kind) {
       case 'code':
-        return reply.send({ code: result.code, ...stateOf(result.request), redirect_uri: result.request.redirectUri });
+        return reply.send({
+          code: result.code,
+          state: result.request.state,
+          redirect_uri: result.request.redirectUri,
+        });
       case 'mfa':
         return reply.send({ is_mfa: true, next_step_auth_id: result.nextStepAuthId });
       case 'confirm':
@@ -154,13 +153,7 @@ const jsonAnswers: SignInAnswers = {
   },
   refused(reply, { error, description, state, redirectUri }) {
     const status = error === 'access_denied' ? 403 : 400;
-    const body = {
-      error,
-      error_description: description,
-      ...(state !== undefined && { state }),
-      redirect_uri: redirectUri,
-    };
-    return reply.code(status).send(body);
+    return reply.code(status).send({ error, error_description: description, state, redirect_uri: redirectUri });
   },
   untrusted: (reply, description) => reply.code(400).send({ error: 'invalid_request', error_description: description }),
 };

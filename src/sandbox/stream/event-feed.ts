@@ -18,21 +18,17 @@ type EventFeedDeps = Pick<SandboxParts, 'ledger' | 'subscriptions' | 'eventFault
  */
 export class EventFeed {
   private cause: ChangeCause = 'control';
-  private sent = 0;
+  /**
+   * Events without a fault, over all connections: a benchmark compares it with the reader's counts
+   * without reading the ledger.
+   */
+  eventsSent = 0;
   private readonly deps: EventFeedDeps;
   private readonly isBrief: boolean;
 
   constructor(deps: EventFeedDeps, options: { detail: 'full' | 'brief' }) {
     this.deps = deps;
     this.isBrief = options.detail === 'brief';
-  }
-
-  /**
-   * Events without a fault, over all connections: a benchmark compares it with the reader's counts
-   * without reading the ledger.
-   */
-  get eventsSent(): number {
-    return this.sent;
   }
 
   /** Changes made inside `work` are recorded under `cause`. */
@@ -75,7 +71,7 @@ export class EventFeed {
     const text = wire.worded(words.event(order, data, step));
     for (const session of followers) {
       const result = eventFaults.deliver(session, order, text, change);
-      if (result === 'sent') this.sent += 1;
+      if (result === 'sent') this.eventsSent += 1;
       ledger.enter('event', `,"change":${change},"session":${session.number},"result":"${result}"`);
     }
   }

@@ -159,8 +159,7 @@ export class Venue {
     if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new')
       this.waiting.delete(order);
     if (this.expiries.size === 0 || !isClosed(order.state)) return;
-    this.expiries.get(order)?.cancel();
-    this.expiries.delete(order);
+    this.disarmExpiry(order);
   }
 
   /** The instrument traded: the orders resting in its book may. */
@@ -185,8 +184,7 @@ export class Venue {
   release(order: ExchangeOrder): void {
     this.scripted.add(order);
     this.deps.engine.release(order);
-    this.expiries.get(order)?.cancel();
-    this.expiries.delete(order);
+    this.disarmExpiry(order);
   }
 
   /** The platform lost the order for good: it takes no place here any more. */
@@ -268,9 +266,13 @@ export class Venue {
     this.armRefill();
   }
 
-  private armExpiry(order: ExchangeOrder): void {
+  private disarmExpiry(order: ExchangeOrder): void {
     this.expiries.get(order)?.cancel();
     this.expiries.delete(order);
+  }
+
+  private armExpiry(order: ExchangeOrder): void {
+    this.disarmExpiry(order);
     const dueMs = isClosed(order.state) ? undefined : expiryMs(order, this.deps.clock.nowMs());
     if (dueMs === undefined) return;
     const waitMs = Math.max(0, Math.min(longestTimerMs, dueMs - this.deps.clock.nowMs()));

@@ -12,6 +12,7 @@ import { isPlatformId } from '../../domain/platform-id.ts';
 import { evidenceOf, type WholeAnswer } from '../judge-write.ts';
 import { addressFault } from '../order-address.ts';
 import { reasonOf } from '../platform-error.ts';
+import type { Fields } from '../row-reader.ts';
 import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
 import { orderWrites } from '../write-venue.ts';
 import { withoutMessage } from './alpaca-reads.ts';
@@ -77,7 +78,7 @@ function invalid(error: z.ZodError): WriteResult {
   return notSent('INVALID_REQUEST', z.prettifyError(error));
 }
 
-function replacementOf(terms: ReplaceTerms, attemptId: string): Readonly<Record<string, unknown>> {
+function replacementOf(terms: ReplaceTerms, attemptId: string): Fields {
   const { quantity, price, stopPx, timeInForce, ...others } = terms;
   return {
     qty: quantity,
@@ -90,7 +91,7 @@ function replacementOf(terms: ReplaceTerms, attemptId: string): Readonly<Record<
 }
 
 /** Terms that Alpaca has no field for stay in it: the shape refuses them by name. */
-function bodyOf(terms: AccountPlaceTerms, attemptId: string): Readonly<Record<string, unknown>> {
+function bodyOf(terms: AccountPlaceTerms, attemptId: string): Fields {
   const {
     symbol,
     side,

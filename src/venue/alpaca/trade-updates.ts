@@ -1,7 +1,7 @@
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { parseJson } from '../parse-json.ts';
-import { describeValue, isObject } from '../row-reader.ts';
+import { describeValue, type Fields, isObject } from '../row-reader.ts';
 import type { Frame, StreamProtocol } from '../venue.ts';
 import type { AlpacaStream } from './decode-alpaca-order.ts';
 import { keyPairOf } from './key-source.ts';
@@ -59,7 +59,7 @@ function readMessage(text: string, stream: AlpacaStream): Frame {
  * Its order is whole, whatever the event is called: a fill, a refused cancel, a busted trade. So
  * the word decides nothing.
  */
-function readEvent({ order }: Readonly<Record<string, unknown>>, stream: AlpacaStream): Frame {
+function readEvent({ order }: Fields, stream: AlpacaStream): Frame {
   if (order !== undefined && order !== null) return { kind: 'event', stream, row: order };
   return { ...unreadable('missing_field', 'data.order: expected an order'), stream };
 }

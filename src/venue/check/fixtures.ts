@@ -13,21 +13,24 @@ export interface VenueUnderCheck {
   readonly venue: Venue;
   /** Those of the venue. */
   readonly streams: { readonly [stream in Stream]?: StreamFixtures };
-  readonly writes: Readonly<Record<string, WriteFixtures>>;
+  readonly writes: Named<WriteFixtures>;
   /** The result of one write, by what was observed of it. Pure. */
   readonly judgeWrite: (request: CommandRequest, attemptId: string, observed: HttpResult) => WriteResult;
 }
 
+/** By the names that lines of the check show. */
+export type Named<T> = Readonly<Record<string, T>>;
+
 export interface StreamFixtures {
   /** Whose frames and rows they are. */
   readonly accountId: string;
-  readonly frames: Readonly<Record<string, FrameFixture>>;
+  readonly frames: Named<FrameFixture>;
   /** Rows of lists and answers. */
-  readonly rows: Readonly<Record<string, RowFixture>>;
+  readonly rows: Named<RowFixture>;
   /** A row without a fill, and what each word of the venue for a status makes of it. */
-  readonly words: { readonly row: string; readonly statuses: Readonly<Record<string, WordPlace>> };
+  readonly words: { readonly row: string; readonly statuses: Named<WordPlace> };
   /** Each the whole life of one order: its texts in their true order, the last one its end. */
-  readonly lives: Readonly<Record<string, readonly LifeStep[]>>;
+  readonly lives: Named<readonly LifeStep[]>;
 }
 
 export interface RowFixture {
@@ -57,7 +60,7 @@ export interface WriteFixtures {
   /** Our reference on it. */
   readonly attemptId: string;
   /** Every answer the venue documents. */
-  readonly answers: Readonly<Record<string, DocumentedAnswer>>;
+  readonly answers: Named<DocumentedAnswer>;
 }
 
 export interface DocumentedAnswer {

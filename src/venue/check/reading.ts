@@ -14,7 +14,7 @@ import { isPlatformId } from '../../domain/platform-id.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { parseJson, storableText } from '../parse-json.ts';
-import { describeValue, otherAccount, RowReader } from '../row-reader.ts';
+import { describeValue, type Fields, otherAccount, RowReader } from '../row-reader.ts';
 import { type DecodedOrder, type Frame, streamOf, type Venue } from '../venue.ts';
 import type { Check } from './fixtures.ts';
 
@@ -70,7 +70,7 @@ export function readingOfRow(venue: Venue, row: unknown, origin: Origin): Readin
 function decodeOnce(venue: Venue, row: unknown, { stream, accountId, isEvent }: Origin): Reading {
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     return { kind: 'unreadable', reason: 'not_an_object', detail: 'a row is an object' };
-  const fields = row as Readonly<Record<string, unknown>>;
+  const fields = row as Fields;
   const { orders } = streamOf(venue, stream);
   const other = otherAccount(fields, orders.names.accountId, accountId);
   if (other !== undefined) return { kind: 'unreadable', reason: 'foreign', detail: `of the account ${other}` };

@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
 import { parseJson } from '../parse-json.ts';
-import { describeValue, isObject } from '../row-reader.ts';
+import { describeValue, type Fields, isObject } from '../row-reader.ts';
 import type { Frame } from '../venue.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
 
@@ -20,7 +20,7 @@ export function decodeFrame(text: string): Frame {
   return decodeMessage(message, message['type']);
 }
 
-function decodeMessage(message: Readonly<Record<string, unknown>>, type: unknown): Frame {
+function decodeMessage(message: Fields, type: unknown): Frame {
   switch (type) {
     case 'event':
       return decodeEvent(message['payload']);
@@ -85,7 +85,7 @@ function isLeftOut(value: unknown): boolean {
 }
 
 /** An event that leaves its target out may name the account in its row, as rows of lists do. */
-function accountIn({ data }: Readonly<Record<string, unknown>>, target: unknown): string | undefined {
+function accountIn({ data }: Fields, target: unknown): string | undefined {
   return isLeftOut(target) && isObject(data) ? idOf(data['accountId']) : undefined;
 }
 
@@ -95,7 +95,7 @@ function idOf(value: unknown): string | undefined {
   return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
-function decodeError(message: Readonly<Record<string, unknown>>): Frame {
+function decodeError(message: Fields): Frame {
   const payload = isObject(message['payload']) ? message['payload'] : {};
   const id = idOf(message['id']);
   return {

@@ -6,6 +6,7 @@ import { Secret } from '../../runtime/secret.ts';
 import type { Token } from '../../runtime/token-store.ts';
 import type { Http, HttpResult } from '../http.ts';
 import { noAnswer, type PlatformError, retryAfterMsOf } from '../platform-error.ts';
+import type { Fields } from '../row-reader.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { neededText, optionalField, optionalText } from './wire/optional-field.ts';
 
@@ -244,7 +245,7 @@ const answer = z.object({
  * must not be used (RFC 6749, section 7.1). A server may add an id token; checking it is not our
  * task.
  */
-function tokenAnswer(text: string): Readonly<Record<string, unknown>> | undefined {
+function tokenAnswer(text: string): Fields | undefined {
   const read = answer.safeParse(jsonOrUndefined(text)).data;
   if (read === undefined) return undefined;
   return read.access_token === undefined ? read : { ...read, token_type: read.token_type ?? 'bearer' };

@@ -8,6 +8,7 @@ import { directionOf } from '../../domain/view-content.ts';
 import type { HttpResult } from '../http.ts';
 import { evidenceOf } from '../judge-write.ts';
 import { addressFault, notAnId, queryText } from '../order-address.ts';
+import type { Fields } from '../row-reader.ts';
 import { notSent, type WriteAnswer, type WriteOptions, type WriteResult } from '../write-result.ts';
 import { type WriteDeps, writeVenue } from '../write-venue.ts';
 import { judgeWrite, type WriteReading } from './judge-write.ts';
@@ -35,11 +36,11 @@ export type WriteName =
 interface Write extends Omit<WriteReading, 'read'> {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   /** The body is checked against it, strictly, before a connection is made. */
-  readonly body?: z.ZodType<Readonly<Record<string, unknown>>>;
+  readonly body?: z.ZodType<Fields>;
   /** The body's field with our reference: the order is found again by it. */
   readonly reference?: string;
   /** A success's content, without its envelope. */
-  readonly answer: z.ZodType<Readonly<Record<string, unknown>>>;
+  readonly answer: z.ZodType<Fields>;
   /** Its shape comes from here. `contract`: docs/platform-assumptions.md. */
   readonly source: 'specification' | 'contract';
   /** An answer is known by this field to be about our order: it has to be there. */
@@ -235,8 +236,6 @@ function writeName({ stream, kind }: CommandRequest): WriteName {
   if (stream === 'account') return kind === 'cancel' ? 'cancel_order' : 'place_order';
   return `${kind}_prediction_order`;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function readAnswer(write: Write, value: unknown, sent: Fields): WriteAnswer | string {
   const parsed = write.answer.safeParse(value);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { neededFlag, neededText, optionalText } from './optional-field.ts';
+import { neededFlag, neededText, optionalText, text, textOrNone } from './optional-field.ts';
 
 /**
  * Signing a user in.
@@ -42,14 +42,14 @@ export const mfaAnswer = z.looseObject({ next_step_auth_id: neededText });
  */
 export const tokenResponse = z.looseObject({
   access_token: z.string().min(1),
-  token_type: z.string(),
+  token_type: text,
   expires_in: z.number().positive(),
   refresh_token: z.string().min(1).optional(),
-  scope: z.string().optional(),
+  scope: textOrNone,
 });
 
 /** RFC 6749, section 5.2. */
-export const tokenError = z.looseObject({ error: z.string(), error_description: z.string().optional() });
+export const tokenError = z.looseObject({ error: text, error_description: textOrNone });
 
 /** Specification ("Authentication"): every scope named there. */
 export const scopes = [

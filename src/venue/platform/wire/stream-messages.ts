@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text, textOrNone } from './optional-field.ts';
 
 /**
  * Every stream event's envelope.
@@ -20,11 +21,11 @@ export const eventNames = { account: 'account.order', prediction: 'prediction.or
 
 export const eventEnvelope = z.looseObject({
   type: z.literal('event'),
-  timestamp: z.string(),
+  timestamp: text,
   payload: z.looseObject({
-    topic: z.string(),
-    name: z.string(),
-    target: z.string(),
+    topic: text,
+    name: text,
+    target: text,
     data: z.looseObject({}),
   }),
 });
@@ -46,7 +47,7 @@ export function accountOfTarget(target: string): string | undefined {
  * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close
  * codes; no replay, no sequence number.
  */
-const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
+const subscriptionPayload = z.looseObject({ topic: text, target: text });
 
 /**
  * Answers the client's `subscribe` or `unsubscribe`, and these have the same payload; `id` is the
@@ -54,21 +55,21 @@ const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string(
  */
 export const subscribedMessage = z.looseObject({
   type: z.enum(['subscribed', 'unsubscribed']),
-  id: z.string(),
-  timestamp: z.string(),
+  id: text,
+  timestamp: text,
   payload: subscriptionPayload,
 });
 
 /** `id` is absent if the answered message could not be read. */
 export const streamErrorMessage = z.looseObject({
   type: z.literal('error'),
-  id: z.string().optional(),
-  timestamp: z.string(),
+  id: textOrNone,
+  timestamp: text,
   /** `code`: `FORBIDDEN`, `UNKNOWN_TARGET`, `BAD_REQUEST`, `SLOW_CONSUMER`. */
-  payload: z.looseObject({ code: z.string(), message: z.string() }),
+  payload: z.looseObject({ code: text, message: text }),
 });
 
-export const heartbeatMessage = z.looseObject({ type: z.literal('heartbeat'), timestamp: z.string() });
+export const heartbeatMessage = z.looseObject({ type: z.literal('heartbeat'), timestamp: text });
 
 export const streamCloseCodes = {
   goingAway: 1001,
