@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type Answer, sentenceOf } from '../state/rest.ts';
+import { type Answer, type Failure, type Ok, sentenceOf } from '../state/rest.ts';
 import { faultNote } from './notes.tsx';
 import { useModal } from './use-modal.ts';
 
-interface ActionDialogProps {
+interface ActionDialogProps<T> {
   readonly title: string;
   /** One or two sentences: the effect. */
   readonly text: ComponentChildren;
@@ -19,11 +19,11 @@ interface ActionDialogProps {
   /** False: the further fields do not say an action yet. */
   readonly ready?: boolean;
   /** Words for a failure, if the service's own are not enough. */
-  readonly explain?: (answer: Exclude<Answer<unknown>, { kind: 'ok' }>) => string | undefined;
+  readonly explain?: (answer: Failure) => string | undefined;
   /** Does it, with the given reason. */
-  readonly run: (reason: string) => Promise<Answer<unknown>>;
+  readonly run: (reason: string) => Promise<Answer<T>>;
   /** After it was done: with its answer. */
-  readonly done: (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => void;
+  readonly done: (answer: Ok<T>) => void;
   readonly close: () => void;
 }
 
@@ -31,11 +31,11 @@ interface ActionDialogProps {
  * Asks for a reason, and for the name of the thing if a slip would be costly; then acts once, and
  * says why if it is refused.
  */
-export function ActionDialog(props: ActionDialogProps) {
+export function ActionDialog<T>(props: ActionDialogProps<T>) {
   const { title, text, typed, label, danger, children, asksReason = true, explain, run, done } = props;
   const { ref, end } = useModal(props.close);
   const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string | undefined>(undefined);
+  const [fault, setFault] = useState<string>();
   const [name, setName] = useState('');
   const [reason, setReason] = useState('');
   useEffect(() => {
@@ -63,7 +63,7 @@ export function ActionDialog(props: ActionDialogProps) {
       aria-labelledby="action-title"
       onClose={end}
       // Until there is an answer it can't be taken back, and a refusal must be seen.
-      onCancel={(event: Event) => busy && event.preventDefault()}
+      onCancel={(event) => busy && event.preventDefault()}
     >
       <form class="form" onSubmit={submit}>
         <h2 id="action-title">{title}</h2>
@@ -76,19 +76,14 @@ export function ActionDialog(props: ActionDialogProps) {
               value={name}
               autocomplete="off"
               spellcheck={false}
-              onInput={(event: InputEvent) => setName((event.target as HTMLInputElement).value)}
+              onInput={(event) => setName(event.currentTarget.value)}
             />
           </label>
         )}
         {asksReason && (
           <label>
             Reason, for the record
-            <input
-              value={reason}
-              maxlength={500}
-              required
-              onInput={(event: InputEvent) => setReason((event.target as HTMLInputElement).value)}
-            />
+            <input value={reason} maxlength={500} required onInput={(event) => setReason(event.currentTarget.value)} />
           </label>
         )}
         {fault !== undefined && faultNote(fault)}

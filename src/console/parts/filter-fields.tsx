@@ -41,7 +41,7 @@ export function choiceFilter(
       aria-label={label}
       class={value === undefined ? 'unset' : ''}
       value={value ?? ''}
-      onChange={(event: Event) => change(typedIn(event))}
+      onChange={(event) => change(event.currentTarget.value)}
     >
       <option value="">{label}</option>
       {choices.map(([each, words]) => (
@@ -85,7 +85,7 @@ export function FilterFields({ filters, values, change, words, live = false, acc
       ...(takes === 'search' && { id: 'search' }),
       ...(list && { list: 'accounts', onFocus: () => setKnown(accounts()) }),
       [live ? 'onInput' : 'onChange']: (event: Event) => set(live ? typedIn(event) : typedIn(event).trim()),
-      onKeyDown: (event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur(),
+      onKeyDown: (event) => event.key === 'Escape' && event.currentTarget.blur(),
     });
   };
   const fields = Object.entries(filters)
@@ -129,8 +129,8 @@ function timeFilter(label: string, value: string | undefined, change: (value: st
         type="datetime-local"
         step={1}
         value={value === undefined ? '' : here(new Date(value))}
-        onChange={(event: Event) => {
-          const typed = typedIn(event);
+        onChange={(event) => {
+          const typed = event.currentTarget.value;
           change(typed === '' ? '' : new Date(typed).toISOString());
         }}
       />

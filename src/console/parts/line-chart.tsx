@@ -46,7 +46,7 @@ export function LineChart({ Plot, title, lines, columns, valueText }: ChartProps
   const place = useRef<HTMLDivElement>(null);
   const keys = useRef<HTMLSpanElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const [pointed, setPointed] = useState<number | undefined>(undefined);
+  const [pointed, setPointed] = useState<number>();
   const dark = useMedia('(prefers-color-scheme: dark)');
   useEffect(() => {
     const [element, keyed] = [place.current, keys.current];

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { typedIn } from './filter-fields.tsx';
 
 interface FieldProps {
   readonly id: string;
@@ -24,7 +25,7 @@ export function TicketField(props: FieldProps) {
   const { id, label, value, change, fault, hint, disabled, choices, decimal, known } = props;
   const [offered, setOffered] = useState<readonly string[]>([]);
   const about = fault === undefined ? (hint === undefined ? undefined : `${id}-hint`) : `${id}-fault`;
-  const input = (event: Event) => change((event.target as HTMLInputElement | HTMLSelectElement).value);
+  const input = (event: Event) => change(typedIn(event));
   const shared = {
     id,
     disabled,

@@ -9,7 +9,7 @@ export function useAnswer<T>(
   read: (signal: AbortSignal) => Promise<Answer<T>>,
   deps: readonly unknown[],
 ): Answer<T> | undefined {
-  const [answer, setAnswer] = useState<Answer<T> | undefined>(undefined);
+  const [answer, setAnswer] = useState<Answer<T>>();
   useEffect(() => {
     const abort = new AbortController();
     void read(abort.signal).then((found) => {

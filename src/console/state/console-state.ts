@@ -34,13 +34,13 @@ export class ConsoleState {
   readonly status: StatusWatch;
   readonly openOrders = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
-  readonly otherOrders = signal<LoadState | undefined>(undefined);
+  readonly otherOrders = signal<LoadState>();
   /** The chosen order in the blotter: it stays so during a look at another screen. */
-  readonly chosenOrder = signal<string | undefined>(undefined);
+  readonly chosenOrder = signal<string>();
   /** Rises each time the stream begins anew: whatever was read before may miss an update. */
   readonly beginnings = signal(0);
   /** The stream's last `reset`, until the reader dismisses it. */
-  readonly reset = signal<{ readonly reason: string; readonly atMs: number } | undefined>(undefined);
+  readonly reset = signal<{ readonly reason: string; readonly atMs: number }>();
   /** Once a second: updates a second, and how long ago the stream said anything. */
   readonly pulse = signal<{ readonly rate: number | undefined; readonly silentMs: number | undefined }>({
     rate: undefined,
@@ -53,7 +53,7 @@ export class ConsoleState {
   readonly results = new Listeners<CommandResult>();
   readonly halts = new Listeners<HaltChange>();
   /** The newest cancel-all in this tab, until the reader dismisses it. */
-  readonly cancelAll = signal<CancelAllRun | undefined>(undefined);
+  readonly cancelAll = signal<CancelAllRun>();
   private ticket: Ticket | undefined;
   private readonly rate = new UpdateRate();
   private signedIn = new AbortController();

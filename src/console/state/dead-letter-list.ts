@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { DeadLetterJobDocument, DeadLetterPageDocument } from '../../contract/dead-letter-bodies.ts';
 import { type Stream, streams } from '../../domain/order.ts';
 import { type Rest, sentenceOf } from './rest.ts';
@@ -46,13 +46,13 @@ export function deadLetterFilterOf(query: URLSearchParams): DeadLetterFilter {
 
 /** The matching rows, oldest first, page after page; and the reader's choice among them. */
 export class DeadLetterList {
-  readonly state: Signal<ListState> = signal<ListState>({
+  readonly state = signal<ListState>({
     items: undefined,
     more: 'none',
     reading: false,
     fault: undefined,
   });
-  readonly chosen: Signal<ReadonlySet<string>> = signal<ReadonlySet<string>>(new Set());
+  readonly chosen = signal<ReadonlySet<string>>(new Set());
   private readonly rest: Rest;
   private readonly filter: DeadLetterFilter;
   private cursor: string | undefined;

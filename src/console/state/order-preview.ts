@@ -1,9 +1,9 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
 import { type Ports, pause } from './ports.ts';
-import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { type Answer, type Problem, type Rest, sentenceOf } from './rest.ts';
 
-type Faults = Extract<Answer<unknown>, { kind: 'problem' }>['faults'];
+type Faults = Problem['faults'];
 
 /** A place or a replace as it is filled in now. */
 export interface Question {
@@ -44,7 +44,7 @@ const againMs = 5_000;
  * It asks for previews alone, which send nothing.
  */
 export class OrderPreview {
-  readonly state: Signal<PreviewState> = signal<PreviewState>({ isOld: false });
+  readonly state = signal<PreviewState>({ isOld: false });
   private asking = new AbortController();
   private readonly ports: Ports;
   private readonly rest: Rest;

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
@@ -20,7 +20,7 @@ const afterFaultMs = 2_000;
 
 /** Something in REST without an event: read again and again while a screen shows it. */
 export class Polled<T> {
-  readonly state: Signal<PolledState<T>> = signal<PolledState<T>>({ value: undefined, fault: undefined });
+  readonly state = signal<PolledState<T>>({ value: undefined, fault: undefined });
   private readonly ports: Ports;
   private readonly options: PolledOptions<T>;
   private resting = new AbortController();

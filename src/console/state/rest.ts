@@ -1,18 +1,26 @@
 import type { HttpAnswer, HttpRequest, Ports } from './ports.ts';
 
-/** An answer from REST. `away`: there was none, or not in time. */
-export type Answer<T> =
-  | { readonly kind: 'ok'; readonly status: number; readonly body: T }
-  | {
-      readonly kind: 'problem';
-      readonly status: number;
-      readonly code: string;
-      readonly detail: string;
-      readonly retryAfterMs?: number;
-      /** For a refused body: each field with its fault. */
-      readonly faults: readonly { readonly path: string; readonly message: string }[];
-    }
-  | { readonly kind: 'away' };
+export interface Ok<T> {
+  readonly kind: 'ok';
+  readonly status: number;
+  readonly body: T;
+}
+
+export interface Problem {
+  readonly kind: 'problem';
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly retryAfterMs?: number;
+  /** For a refused body: each field with its fault. */
+  readonly faults: readonly { readonly path: string; readonly message: string }[];
+}
+
+/** `away`: there was no answer, or not in time. */
+export type Failure = Problem | { readonly kind: 'away' };
+
+/** An answer from REST. */
+export type Answer<T> = Ok<T> | Failure;
 
 const answerWithinMs = 20_000;
 const mostPages = 20;
@@ -154,7 +162,7 @@ export class Rest {
 const notOurs = 'HTTP_';
 
 /** A failure, with the service's own words if it has some. */
-export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<never>, { kind: 'problem' }>> {
+export async function problemOf(answer: HttpAnswer): Promise<Problem> {
   const body = (await answer
     .text()
     .then(JSON.parse)
@@ -180,7 +188,7 @@ function textOf(query: Readonly<Record<string, string | undefined>>): string {
 }
 
 /** A failure in one sentence for people. */
-export function sentenceOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
+export function sentenceOf(answer: Failure): string {
   if (answer.kind === 'away') return 'The service does not answer.';
   const faults = answer.faults.map(({ path, message }) => `${path} ${message}`).join('; ');
   return `The service answers ${answer.status} ${answer.code}: ${faults === '' ? answer.detail : faults}.`;

@@ -1,10 +1,10 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import { type Stream, streams } from '../../domain/order.ts';
 import { IssuerSignIn, signedInPath } from './issuer-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { Renewal } from './renewal.ts';
-import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { type Answer, type Failure, type Rest, sentenceOf } from './rest.ts';
 
 type SessionState =
   | { readonly kind: 'checking' }
@@ -27,7 +27,7 @@ const quietEveryMs = 60_000;
  * refuses it and the issuer gives no other.
  */
 export class Session {
-  readonly state: Signal<SessionState> = signal<SessionState>({ kind: 'checking' });
+  readonly state = signal<SessionState>({ kind: 'checking' });
   readonly issuer: IssuerSignIn;
   private readonly ports: Ports;
   private readonly rest: Rest;
@@ -187,7 +187,7 @@ function isRefusal(answer: Answer<unknown>): boolean {
   return answer.kind === 'problem' && answer.status === 401;
 }
 
-function reasonOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
+function reasonOf(answer: Failure): string {
   if (answer.kind === 'problem' && answer.status === 403) return 'This token has no rights here.';
   return sentenceOf(answer);
 }

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
@@ -27,7 +27,7 @@ const unknown: StatusState = { status: undefined, doubts: undefined, complete: f
 
 /** The state of the service, asked for again and again; it answers from memory. */
 export class StatusWatch {
-  readonly state: Signal<StatusState> = signal<StatusState>(unknown);
+  readonly state = signal<StatusState>(unknown);
   private readonly ports: Ports;
   private readonly rest: Rest;
 

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CommandResult, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import { type EventBlock, EventBlocks } from './orders/event-blocks.ts';
@@ -52,7 +52,7 @@ type End =
  * it says `reset`, and the orders are read anew.
  */
 export class StreamClient {
-  readonly state: Signal<StreamState> = signal<StreamState>({ kind: 'connecting' });
+  readonly state = signal<StreamState>({ kind: 'connecting' });
   /** When the last byte came, by the monotonic clock. */
   heardMs = 0;
   /** The newest block's. */

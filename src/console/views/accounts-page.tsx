@@ -1,6 +1,6 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
-import { textFilter, typedIn } from '../parts/filter-fields.tsx';
+import { textFilter } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -23,7 +23,7 @@ export function AccountsPage({ state, query }: ScreenProps) {
   const accounts = useMemo(() => accountsPolled(state, everyMs), [state]);
   const shown = usePolled(accounts);
   const { status } = useValue(state.status.state);
-  const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow } | undefined>(undefined);
+  const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow }>();
   const [done, setDone] = useState(0);
   const [text, account] = [query.get('text') ?? '', query.get('account') ?? undefined];
   const nowMs = state.ports.nowMs();
@@ -36,8 +36,8 @@ export function AccountsPage({ state, query }: ScreenProps) {
       <header class="screen-head">
         <h1>Accounts and sources</h1>
         {textFilter('Find an account', text, {
-          onInput: (event: InputEvent) =>
-            go(addressOf('accounts', {}, { text: typedIn(event), account }), { replace: true }),
+          onInput: (event) =>
+            go(addressOf('accounts', {}, { text: event.currentTarget.value, account }), { replace: true }),
         })}
       </header>
       <DoubtNotes state={state} names={['account_not_live', 'silent_losses', 'standby']} />

@@ -19,7 +19,7 @@ interface ApprovalsProps {
 /** Actions waiting for a second person. Without four eyes there are none, and nothing is shown. */
 export function Approvals({ state, watch, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
-  const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
+  const [asked, setAsked] = useState<ApprovalDocument>();
   const items = value?.items ?? [];
   const ask = (each: ApprovalDocument) => {
     // What was said of the last act would stand beside the answer to this one.
@@ -37,9 +37,7 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
           title={`Approve: ${actionText(asked)}?`}
           text={`${asked.by} gave this reason: ${asked.reason}. Your approval does it.`}
           label="Approve"
-          run={(reason: string) =>
-            state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })
-          }
+          run={(reason) => state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })}
           done={() => done(`Approved and done: ${actionText(asked)}.`)}
           close={() => setAsked(undefined)}
         />

@@ -77,7 +77,7 @@ function HeadCell({ name, view, columns, change, preview }: HeadProps & { readon
       ref={cell}
       role="columnheader"
       class={cellClass(name)}
-      onDragOver={(event: DragEvent) => event.dataTransfer?.types.includes(columnType) && event.preventDefault()}
+      onDragOver={(event) => event.dataTransfer?.types.includes(columnType) && event.preventDefault()}
       onDrop={drop}
       aria-sort={sorted ? (sort.descending ? 'descending' : 'ascending') : 'none'}
     >
@@ -85,9 +85,9 @@ function HeadCell({ name, view, columns, change, preview }: HeadProps & { readon
         class="sort"
         title="Drag to another place, or < and >"
         draggable
-        onDragStart={(event: DragEvent) => event.dataTransfer?.setData(columnType, name)}
+        onDragStart={(event) => event.dataTransfer?.setData(columnType, name)}
         onClick={pick}
-        onKeyDown={(event: KeyboardEvent) => actOnKey(event, actions)}
+        onKeyDown={(event) => actOnKey(event, actions)}
         aria-keyshortcuts={shortcuts}
       >
         {label}
@@ -99,8 +99,8 @@ function HeadCell({ name, view, columns, change, preview }: HeadProps & { readon
         title="Drag to resize, double-click for the usual width"
         onPointerDown={begin}
         // Else the browser may begin to drag the heading.
-        onMouseDown={(event: MouseEvent) => event.preventDefault()}
-        onPointerMove={(event: PointerEvent) => drag.current !== undefined && preview(dragged(event))}
+        onMouseDown={(event) => event.preventDefault()}
+        onPointerMove={(event) => drag.current !== undefined && preview(dragged(event))}
         onPointerUp={end}
         onPointerCancel={end}
         onDblClick={forget}

@@ -80,7 +80,7 @@ export function BlotterTable(props: TableProps) {
   });
   const [slots] = useState(() => new RowSlots<ListRow>());
   const [active, setActive] = useActiveRow({ ...props, scroller, reveal });
-  const [dragged, setDragged] = useState<BlotterView['widths'] | undefined>(undefined);
+  const [dragged, setDragged] = useState<BlotterView['widths']>();
   const nowMs = ports.nowMs();
   const shown = rows.slice(first, end).map(drawnOf);
   const presses = usePresses({ ...props, shown, opens: phone, pick: setActive });

@@ -34,7 +34,7 @@ export function CancelDialog({ state, order, close, done }: CancelProps) {
       danger
       asksReason={false}
       run={() => keyed.send({ method: 'DELETE', path: cancelPath(order) })}
-      done={({ body }: { readonly body: unknown }) => done((body as CommandAnswer).commandId)}
+      done={({ body }) => done(body.commandId)}
       close={close}
     />
   );

@@ -9,7 +9,7 @@ import { addressOf } from '../state/address.ts';
 import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
 import { fieldsOf } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { type Answer, sentenceOf } from '../state/rest.ts';
+import { type Answer, type Ok, sentenceOf } from '../state/rest.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 
 interface ActionBarProps {
@@ -28,7 +28,7 @@ interface ProbeReport {
 
 /** This reader's actions on the command as it is now. */
 export function CommandActionBar({ state, command, done, say }: ActionBarProps) {
-  const [open, setOpen] = useState<'resolve' | 'cancel' | undefined>(undefined);
+  const [open, setOpen] = useState<'resolve' | 'cancel'>();
   const [asking, setAsking] = useState(false);
   const go = useContext(Go);
   const session = state.session.state.peek();
@@ -76,7 +76,7 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
           state={state}
           order={{ stream: command.stream, orderId: command.orderId, accountId: command.accountId }}
           close={close}
-          done={(commandId: string) => go(addressOf('command', { commandId }))}
+          done={(commandId) => go(addressOf('command', { commandId }))}
         />
       )}
     </div>
@@ -98,7 +98,7 @@ function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { 
     if (result === '') return Promise.resolve(noResult);
     return state.rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
   };
-  const resolved = (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => {
+  const resolved = (answer: Ok<unknown>) => {
     // With four eyes the answer is a request, not the command.
     if ('approval' in (answer.body as Partial<CommandAnswer> & { approval?: unknown }))
       say(
@@ -120,11 +120,7 @@ function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { 
     >
       <label>
         Result
-        <select
-          required
-          value={result}
-          onChange={(event: Event) => setResult((event.target as HTMLSelectElement).value)}
-        >
+        <select required value={result} onChange={(event) => setResult(event.currentTarget.value)}>
           <option value="">Choose …</option>
           {resolutions(command.kind).map(([value, words]) => (
             <option value={value}>{words}</option>

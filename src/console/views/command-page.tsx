@@ -33,7 +33,7 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
   const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);
   const shown = useValue(watch.state);
   const beginning = useValue(state.beginnings);
-  const [note, setNote] = useState<VNode | undefined>(undefined);
+  const [note, setNote] = useState<VNode>();
   useEffect(() => {
     const abort = new AbortController();
     const ends = [

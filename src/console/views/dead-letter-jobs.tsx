@@ -33,7 +33,7 @@ export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
   }, [state]);
   const shown = usePolled(jobs);
   const [all, setAll] = useState(false);
-  const [cancelling, setCancelling] = useState<DeadLetterJobDocument | undefined>(undefined);
+  const [cancelling, setCancelling] = useState<DeadLetterJobDocument>();
   useEffect(() => jobs.again(), [jobs, changes]);
   const over = shown.value?.items.filter((job) => !isRunning(job)).length;
   useEffect(() => {
@@ -66,7 +66,7 @@ export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
           title="Cancel the job"
           text="Its rows that are still open stay dead letters."
           label="Cancel the job"
-          run={(reason: string) =>
+          run={(reason) =>
             state.rest.send('POST', `/v1/dead-letters/jobs/${cancelling.jobId}/cancel`, { body: { reason } })
           }
           done={() => jobs.again()}

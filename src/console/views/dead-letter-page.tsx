@@ -23,7 +23,7 @@ export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
     return polledAt<DeadLetterRowDocument>(state, `/v1/dead-letters/${rowId}`, everyMs);
   }, [state, rowId]);
   const shown = usePolled(row);
-  const [action, setAction] = useState<JobAction | undefined>(undefined);
+  const [action, setAction] = useState<JobAction>();
   const { value } = shown;
   if (value === undefined) return aloneNote('status', shown.fault ?? 'Reading the row …');
   const mayAct = state.session.may('ops:write') && value.dealtAt === undefined;
@@ -65,7 +65,7 @@ export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
           }
           label={action === 'retry' ? 'Retry' : 'Discard'}
           danger={action === 'discard'}
-          run={(reason: string) => state.rest.send('POST', `/v1/dead-letters/${rowId}/${action}`, { body: { reason } })}
+          run={(reason) => state.rest.send('POST', `/v1/dead-letters/${rowId}/${action}`, { body: { reason } })}
           done={() => row.again()}
           close={() => setAction(undefined)}
         />

@@ -77,7 +77,7 @@ function box(label: string, checked: boolean, change: (wanted: boolean) => void)
       class="choice"
       aria-label={label}
       checked={checked}
-      onChange={(event: Event) => change((event.target as HTMLInputElement).checked)}
+      onChange={(event) => change(event.currentTarget.checked)}
     />
   );
 }

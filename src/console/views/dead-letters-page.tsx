@@ -25,7 +25,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
   const leaving = useMemo(() => new AbortController(), [list]);
   const shown = useValue(list.state);
   const chosen = useValue(list.chosen);
-  const [wish, setWish] = useState<Wish | undefined>(undefined);
+  const [wish, setWish] = useState<Wish>();
   const [changes, setChanges] = useState(0);
   useEffect(() => {
     void list.read(leaving.signal);
@@ -60,7 +60,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
         <DeadLetterFilters
           state={state}
           filter={filter}
-          change={(next: DeadLetterFilter) =>
+          change={(next) =>
             go(addressOf('deadLetters', {}, { stream: next.stream, account: next.accountId, reason: next.reason }), {
               replace: true,
             })

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ExposureLine } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
-import { textFilter, typedIn } from '../parts/filter-fields.tsx';
+import { textFilter } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { number, Table } from '../parts/table.tsx';
@@ -31,7 +31,7 @@ export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly
         {value !== undefined && <span class="soft">as of {timeText(new Date(value.atMs).toISOString(), nowMs)}</span>}
         {textFilter('Account or instrument', text, {
           class: 'head-end',
-          onInput: (event: InputEvent) => setText(typedIn(event)),
+          onInput: (event) => setText(event.currentTarget.value),
         })}
       </div>
       {staleNote(exposure)}

@@ -18,7 +18,7 @@ interface DialogProps {
 
 /** Counts the rows for a job, and asks for it. */
 export function JobDialog({ state, action, filter, done, close }: DialogProps) {
-  const [size, setSize] = useState<Answer<DeadLetterJobSizeDocument> | undefined>(undefined);
+  const [size, setSize] = useState<Answer<DeadLetterJobSizeDocument>>();
   useEffect(() => {
     const body = { action, filter, reason: 'counted before it is asked for', dryRun: true };
     void state.rest.send<DeadLetterJobSizeDocument>('POST', '/v1/dead-letters/jobs', { body }).then(setSize);
@@ -33,7 +33,7 @@ export function JobDialog({ state, action, filter, done, close }: DialogProps) {
       text={effect}
       label={action === 'retry' ? 'Retry' : 'Discard'}
       danger={action === 'discard'}
-      run={(reason: string) => state.rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
+      run={(reason) => state.rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
       done={done}
       close={close}
     >

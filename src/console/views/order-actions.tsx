@@ -37,9 +37,9 @@ interface Asked {
  */
 export function OrderActions({ state, order, reveal }: OrderActionsProps) {
   // With its order: another one may be chosen, or this one leave the list, before the answer.
-  const [asked, setAsked] = useState<Asked | undefined>(undefined);
-  const [note, setNote] = useState<VNode | undefined>(undefined);
-  const [refused, setRefused] = useState<string | undefined>(undefined);
+  const [asked, setAsked] = useState<Asked>();
+  const [note, setNote] = useState<VNode>();
+  const [refused, setRefused] = useState<string>();
   const actions = order === undefined ? [] : orderActions(state.session, order);
   const ask = (kind: Kind) =>
     order &&
@@ -130,11 +130,11 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
       danger={kind === 'cancel'}
       asksReason={false}
       ready={kind === 'cancel' || changedTerms(seen.order, wanted).length > 0}
-      explain={(answer: Answer<unknown>) =>
+      explain={(answer) =>
         isChanged(answer) ? 'The order has changed since you opened this, so nothing was sent.' : undefined
       }
       run={run}
-      done={({ body }: { readonly body: unknown }) => done(body as CommandAnswer, seen)}
+      done={({ body }) => done(body, seen)}
       close={close}
     >
       {meanwhile.length > 0 && meanwhileList(meanwhile)}

@@ -90,7 +90,7 @@ export function PipelineLines({ ports, history }: { readonly ports: Ports; reado
 
 /** Fetched by this screen alone: it is a third as large as the whole page. */
 function useLibrary(ports: Ports): typeof uPlot | 'failed' | undefined {
-  const [library, setLibrary] = useState<{ readonly default: typeof uPlot } | 'failed' | undefined>(undefined);
+  const [library, setLibrary] = useState<{ readonly default: typeof uPlot } | 'failed'>();
   useEffect(() => {
     loadAgain(ports, () => import('uplot')).then(setLibrary, () => setLibrary('failed'));
   }, []);

@@ -86,7 +86,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
             ticket={ticket}
             fields={fields}
             faults={(progress.kind === 'refused' ? progress.faults : preview.faults) ?? new Map<string, string>()}
-            symbols={(ofLegs: boolean) => symbolsOf(fields.kind, state.orders.rows.values(), ofLegs)}
+            symbols={(ofLegs) => symbolsOf(fields.kind, state.orders.rows.values(), ofLegs)}
             accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
           />
           {noteOf(progress, ticket.key)}

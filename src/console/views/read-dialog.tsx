@@ -36,12 +36,7 @@ export function ReadDialog({ state, kind, row: { accountId, stream }, done, clos
       {kind === 'backfill' && (
         <label>
           Changes since (empty: the whole account)
-          <input
-            type="datetime-local"
-            step="1"
-            value={from}
-            onInput={(event: InputEvent) => setFrom((event.target as HTMLInputElement).value)}
-          />
+          <input type="datetime-local" step="1" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
         </label>
       )}
     </ActionDialog>

@@ -1,5 +1,6 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { type NewTerms, type TermName, termsOf } from '../../contract/replace-terms.ts';
+import { typedIn } from '../parts/filter-fields.tsx';
 import { predictionTimesInForce } from '../parts/ticket-words.ts';
 import { changedTerms } from '../state/commands/order-actions.ts';
 
@@ -21,7 +22,7 @@ interface ReplaceFieldsProps {
 export function ReplaceFields({ order, wanted, change }: ReplaceFieldsProps) {
   const timeInForce = wanted.timeInForce ?? order.timeInForce;
   const set = (name: TermName) => (event: Event) => {
-    const { value } = event.target as HTMLInputElement | HTMLSelectElement;
+    const value = typedIn(event);
     const { expireTime: _expireTime, ...others } = wanted;
     // An end belongs to orders with one; another time in force takes it away again.
     change(name === 'timeInForce' && value !== 'gtd' ? { ...others, [name]: value } : { ...wanted, [name]: value });

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { typedIn } from '../parts/filter-fields.tsx';
 import { scopeText } from '../parts/halt-words.ts';
 import { CancelAllRun } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -41,8 +42,8 @@ function HaltDialog({ state, asked: { verb, accountId }, done, close }: RiskDial
       typed={scope}
       label={verb === 'halt' ? 'Halt' : 'Resume'}
       danger={verb === 'halt'}
-      run={(reason: string) => state.rest.send('POST', path, { body: { reason } })}
-      done={({ status }: { readonly status: number }) =>
+      run={(reason) => state.rest.send('POST', path, { body: { reason } })}
+      done={({ status }) =>
         done(
           status === 202
             ? `To resume placing on ${scope} a second person has to approve. Nothing was done yet.`
@@ -86,8 +87,7 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: RiskDialo
       state.cancelAll.value = made;
     return answer ?? { kind: 'ok', status: 202, body: undefined };
   };
-  const set = (name: string) => (event: Event) =>
-    setOnly({ ...only, [name]: (event.target as HTMLInputElement | HTMLSelectElement).value });
+  const set = (name: string) => (event: Event) => setOnly({ ...only, [name]: typedIn(event) });
   return (
     <ActionDialog
       title={`Cancel the open orders of ${scope}?`}

@@ -14,8 +14,8 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
   const watch = useMemo(() => new RiskWatch(state), [state]);
   const beginning = useValue(state.beginnings);
   const run = useValue(state.cancelAll);
-  const [asked, setAsked] = useState<AskedAct | undefined>(undefined);
-  const [note, setNote] = useState<string | undefined>(undefined);
+  const [asked, setAsked] = useState<AskedAct>();
+  const [note, setNote] = useState<string>();
   useEffect(() => {
     watch.again();
     return watch.listen();

@@ -69,9 +69,9 @@ export function SearchBox({ state, close }: SearchBoxProps) {
         maxlength={128}
         spellcheck={false}
         autocomplete="off"
-        onInput={(event: InputEvent) => {
+        onInput={(event) => {
           setEntered(false);
-          void search.ask((event.target as HTMLInputElement).value);
+          void search.ask(event.currentTarget.value);
         }}
         onKeyDown={key}
       />

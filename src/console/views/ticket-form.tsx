@@ -45,7 +45,7 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
       value={fields[name]}
       disabled={disabled}
       fault={faults.get(name)}
-      change={(value: string) => ticket.set({ [name]: value })}
+      change={(value) => ticket.set({ [name]: value })}
       {...more}
     />
   );
@@ -81,7 +81,7 @@ export function TicketForm({ ticket, fields, faults, accounts, symbols }: Ticket
           symbols={() => symbols(true)}
           disabled={disabled}
           faults={faults}
-          change={(legs: TicketFields['legs']) => ticket.set({ legs })}
+          change={(legs) => ticket.set({ legs })}
         />
       )}
       {fields.supersedes !== '' && (

@@ -34,7 +34,7 @@ export function TicketLegs({ legs, symbols, disabled, faults, change }: TicketLe
         value={leg[name]}
         disabled={disabled}
         fault={faults.get(`legs[${at}].${name}`)}
-        change={(value: string) => set(at, { [name]: value })}
+        change={(value) => set(at, { [name]: value })}
         {...more}
       />
     );

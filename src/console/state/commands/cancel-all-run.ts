@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CommandResult } from '../../../../types/records.d.ts';
 import type { CancelAllDocument } from '../../../contract/rest-answers.ts';
 import type { Listeners } from '../listeners.ts';
@@ -46,11 +46,11 @@ const askRarelyMs = 15_000;
 export class CancelAllRun {
   readonly wish: CancelAllWish;
   readonly atMs: number;
-  readonly answer: Signal<CancelAllDocument | undefined> = signal<CancelAllDocument | undefined>(undefined);
+  readonly answer = signal<CancelAllDocument>();
   /** Why the newest request had no good answer. */
-  readonly fault: Signal<string | undefined> = signal<string | undefined>(undefined);
+  readonly fault = signal<string>();
   /** Rises when a cancel's state changed. */
-  readonly steps: Signal<number> = signal(0);
+  readonly steps = signal(0);
   private readonly results = new Map<string, CommandResult>();
   private readonly deps: RunDeps;
   private readonly keyed: KeyedSend<CancelAllDocument>;

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CommandResult, OrderUpdate } from '../../../../types/records.d.ts';
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import { type Ports, pause } from '../ports.ts';
@@ -24,7 +24,7 @@ const agreesSoonMs = 1_000;
  * and once the next look at the platform is over. Nothing is asked while nothing happens.
  */
 export class CommandFollower {
-  readonly state: Signal<FollowedState> = signal<FollowedState>({ kind: 'loading' });
+  readonly state = signal<FollowedState>({ kind: 'loading' });
   private wake: (() => void) | undefined;
   private isNewsWaiting = false;
   private readonly ports: Ports;

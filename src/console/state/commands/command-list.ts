@@ -1,7 +1,7 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { CommandResult } from '../../../../types/records.d.ts';
 import type { Ports } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { type Answer, type Failure, type Rest, sentenceOf } from '../rest.ts';
 import {
   type CommandFilters,
   type CommandRow,
@@ -40,7 +40,7 @@ const readAgainMs = 1_000;
 
 /** Commands as they are now: read once, then kept up by the steps on the stream. */
 export class CommandList {
-  readonly state: Signal<CommandListState> = signal<CommandListState>({ kind: 'loading' });
+  readonly state = signal<CommandListState>({ kind: 'loading' });
   private readonly rows = new Map<string, CommandRow>();
   /** The newest step of each command that came during the read. */
   private readonly early = new Map<string, CommandResult>();
@@ -107,7 +107,7 @@ export class CommandList {
     this.publishSoon();
   }
 
-  private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): void {
+  private fail(answer: Failure): void {
     this.state.value = { kind: 'failed', why: sentenceOf(answer) };
   }
 

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import { cancelPath } from '../../../contract/order-path.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { keyOf, type ListedOrder } from '../orders/order-row.ts';
@@ -20,7 +20,7 @@ const mostAtOnce = 4;
  * has one line, and a new key only after its cancel was taken.
  */
 export class OrderCancels {
-  readonly lines: Signal<readonly CancelLine[]> = signal<readonly CancelLine[]>([]);
+  readonly lines = signal<readonly CancelLine[]>([]);
   private readonly sends = new Map<string, KeyedSend<CommandAnswer>>();
   private readonly deps: { readonly ports: Ports; readonly rest: Rest };
 

@@ -3,7 +3,7 @@ import type { AccountListDocument } from '../../../contract/account-answers.ts';
 import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { accountText, isNamed, traits } from '../../../domain/streams.ts';
-import type { Answer } from '../rest.ts';
+import type { Problem } from '../rest.ts';
 import { plainNumber, unitsOf } from '../text/decimal-text.ts';
 
 export type TicketKind = 'equity' | 'option' | 'prediction';
@@ -244,7 +244,7 @@ export function isEmpty(fields: TicketFields, field: string): boolean {
 }
 
 /** The service's faults by the ticket's field. `why`: those without a field, in one text. */
-export function faultsIn(given: Extract<Answer<unknown>, { kind: 'problem' }>['faults'], fields: TicketFields) {
+export function faultsIn(given: Problem['faults'], fields: TicketFields) {
   const byField = new Map<string, string>();
   const others: string[] = [];
   for (const { path, message } of given) {

@@ -24,7 +24,7 @@ type Progress =
  */
 export class Ticket {
   readonly fields: Signal<TicketFields>;
-  readonly progress: Signal<Progress> = signal<Progress>({ kind: 'open' });
+  readonly progress = signal<Progress>({ kind: 'open' });
   private readonly rest: Rest;
   private readonly keyed: KeyedSend<CommandAnswer>;
 

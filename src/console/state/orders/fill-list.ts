@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { Fill, OrderUpdate } from '../../../../types/records.d.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { StreamClient } from '../stream-client.ts';
@@ -31,9 +31,9 @@ const mostOrders = 50_000;
 export class FillList {
   /** Oldest first. */
   readonly fills: FillRow[] = [];
-  readonly version: Signal<number> = signal(0);
+  readonly version = signal(0);
   /** Fills from before the visit are still to come. */
-  readonly isReading: Signal<boolean> = signal(true);
+  readonly isReading = signal(true);
   /** When the first update seen here happened. */
   since: string | undefined;
   private readonly state: ConsoleState;

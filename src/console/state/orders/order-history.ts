@@ -1,7 +1,7 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { OrderUpdate, Stream } from '../../../../types/records.d.ts';
 import { type Ports, pause } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { type Failure, type Rest, sentenceOf } from '../rest.ts';
 import { parseExact } from '../text/exact-json.ts';
 import type { ListedOrder } from './order-row.ts';
 
@@ -36,7 +36,7 @@ const readAgainMs = 5_000;
 
 /** One order with its whole history: read once, then kept up by the stream. */
 export class OrderHistory {
-  readonly state: Signal<HistoryState> = signal<HistoryState>({ kind: 'loading' });
+  readonly state = signal<HistoryState>({ kind: 'loading' });
   private readonly ports: Ports;
   private readonly rest: Rest;
   private readonly stream: Stream;
@@ -116,7 +116,7 @@ export class OrderHistory {
     this.state.value = { ...state, order: newest, updates: state.cut ? updates : [...updates, update] };
   }
 
-  private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>, signal: AbortSignal): boolean {
+  private fail(answer: Failure, signal: AbortSignal): boolean {
     if (signal.aborted) return true;
     const missing = answer.kind === 'problem' && answer.status === 404;
     const [state, why] = [this.state.peek(), sentenceOf(answer)];

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import type { Ports, Timer } from '../ports.ts';
 import { type BlotterView, filterOf, orderOf, selectionOf } from './blotter-view.ts';
 import { type ListRow, OrderGroups } from './order-groups.ts';
@@ -18,8 +18,8 @@ const holdMs = 2_000;
 export class OrderList {
   /** Changed in place; `version` says when. */
   readonly rows: ListRow[] = [];
-  readonly version: Signal<number> = signal(0);
-  readonly waiting: Signal<number> = signal(0);
+  readonly version = signal(0);
+  readonly waiting = signal(0);
   private readonly store: OrderStore;
   private readonly missed = new Set<string>();
   /** The values of held rows: in `rows` are those by which they are sorted. */

@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals-core';
+import { signal } from '@preact/signals-core';
 import { readAccounts } from '../account-rows.ts';
 import { addressOf, blotterAddress, orderAddress } from '../address.ts';
 import type { CommandRow } from '../commands/command-row.ts';
@@ -44,7 +44,7 @@ const askable = /^[^\p{Cc}]{2,128}$/u;
 
 /** Finds orders, commands and accounts by any id or reference. Bounded: a few hits each. */
 export class Search {
-  readonly state: Signal<SearchState> = signal<SearchState>(none);
+  readonly state = signal<SearchState>(none);
   private asking = new AbortController();
   private accounts: Promise<Answer<{ readonly items: readonly AccountItem[] }>> | undefined;
   private readonly ports: Ports;
