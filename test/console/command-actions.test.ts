@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { actionsOf, resolutions } from '../../src/console/state/commands/command-actions.ts';
 import { historyOf } from './command-history.ts';
 
-const all = { may: () => true, commandsOn: true };
+const all = { may: () => true, mayCommand: () => true };
 
 it('offers an action only where it may be done and makes sense', () => {
   const none = { probe: false, resolve: false, cancel: false, another: false };
@@ -16,9 +16,8 @@ it('offers an action only where it may be done and makes sense', () => {
   expect(actionsOf({ ...filled, kind: 'cancel' }, all)).toEqual(none);
   expect(actionsOf(historyOf({ state: 'conflict' }), all)).toEqual({ ...none, resolve: true });
   const working = historyOf({ state: 'applied', orderId: 'o-1', orderStatus: 'new', unresolved: false });
-  expect(actionsOf(working, { ...all, commandsOn: false })).toEqual(none);
-  expect(actionsOf(working, { ...all, may: (scope) => scope !== 'orders:write' })).toEqual(none);
-  const reader = { ...all, may: (scope: string) => scope.endsWith(':read') };
+  expect(actionsOf(working, { ...all, mayCommand: () => false })).toEqual(none);
+  const reader = { may: (scope: string) => scope.endsWith(':read'), mayCommand: () => false };
   expect(actionsOf(historyOf(), reader)).toEqual(none);
 });
 

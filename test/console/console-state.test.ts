@@ -178,8 +178,8 @@ describe('rights', () => {
   it('bring steps of commands and changes of halts', async () => {
     const rig = await started();
     const seen: unknown[] = [];
-    rig.state.results.add(({ commandId }) => seen.push(commandId));
-    rig.state.halts.add(({ haltId }) => seen.push(haltId));
+    rig.state.results.add(({ commandId }) => seen.push(commandId), new AbortController().signal);
+    rig.state.halts.add(({ haltId }) => seen.push(haltId), new AbortController().signal);
     await rig.streams[0]?.send(
       'id: 1.2.3\nevent: result\ndata: {"commandId":"c-1"}\n\nid: 1.2.4\nevent: halt\ndata: {"haltId":"h-1"}\n\n',
     );

@@ -53,7 +53,8 @@ describe('halts', () => {
       each.answers.set('/v1/halts', { status: 200, body: { halts: [haltOf('h-1')] } }),
     );
     const watch = new RiskWatch(rig.state);
-    const end = watch.listen();
+    const listening = new AbortController();
+    watch.listen(listening.signal);
     const read = Promise.withResolvers<void>();
     rig.held.set('/v1/halts', read.promise);
     const abort = follow((signal) => void watch.halts.follow(signal));
@@ -65,7 +66,7 @@ describe('halts', () => {
     expect(ids()).toEqual([]);
     await rig.streams[0]?.send(haltEvent(haltOf('h-2', 'A-1'), true));
     expect(ids()).toEqual(['h-2']);
-    end();
+    listening.abort();
     await rig.streams[0]?.send(haltEvent(haltOf('h-2', 'A-1'), false));
     expect(ids()).toEqual(['h-2']);
     abort.abort();
@@ -99,7 +100,7 @@ describe('exposure', () => {
   it('is read again only after something changed, and at most every five seconds', async () => {
     const rig = await started((each) => each.answers.set('/v1/exposure', { status: 200, body: { items: [] } }));
     const watch = new RiskWatch(rig.state);
-    watch.listen();
+    watch.listen(new AbortController().signal);
     const abort = follow((signal) => void watch.exposure.follow(signal));
     await rig.settle();
     expect([exposures(rig), watch.exposure.state.value.value]).toEqual([1, { items: [], atMs: 0 }]);

@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
-import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { commandStateText, commandTone } from './command-words.ts';
-import { Link } from './link.tsx';
+import { commandLink } from './link.tsx';
+import { useWhileShown } from './use-while-shown.ts';
 
 interface CommandNoteProps {
   readonly state: ConsoleState;
@@ -16,11 +16,11 @@ interface CommandNoteProps {
 /** One line about a command sent by this page: its state now, and a link to the rest. */
 export function CommandNote({ state, command, about }: CommandNoteProps) {
   const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
-  useEffect(
-    () =>
+  useWhileShown(
+    (signal) =>
       state.results.add(({ commandId, ...step }) => {
         if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
-      }),
+      }, signal),
     [state, command],
   );
   const why = newest.reason === undefined ? '' : `: ${newest.reason.message}`;
@@ -33,7 +33,7 @@ export function CommandNote({ state, command, about }: CommandNoteProps) {
         {commandStateText(newest.state)}
         {why}
       </span>
-      <Link to={addressOf('command', { commandId: command.commandId })}>all steps</Link>
+      {commandLink(command.commandId, 'all steps')}
     </p>
   );
 }

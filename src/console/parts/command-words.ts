@@ -1,5 +1,6 @@
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import type { CommandRow } from '../state/commands/command-row.ts';
+import { wordsOf } from '../state/text/word-text.ts';
 
 type State = CommandRow['state'];
 
@@ -17,9 +18,7 @@ const states: Readonly<Record<State, string>> = {
 };
 export const stateWords = Object.entries(states) as readonly (readonly [state: State, words: string])[];
 
-export function commandStateText(state: string): string {
-  return states[state as State] ?? state.replaceAll('_', ' ');
-}
+export const commandStateText = wordsOf(states);
 
 /** Groups states by colour; the words say the same without it. */
 export function commandTone(state: State): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
@@ -51,13 +50,9 @@ const meanings: Readonly<Record<State, string>> = {
   moot: 'The order had ended before, so it had no effect.',
 };
 
-const probes: Readonly<Record<string, string>> = {
+/** How the platform is asked about a command. */
+export const probeText = wordsOf({
   reference: 'by its reference',
   order: 'for its order',
   account: 'by a complete read of the account',
-};
-
-/** How the platform is asked about a command. */
-export function probeText(by: string): string {
-  return probes[by] ?? by;
-}
+});

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-type Fact = readonly [label: string, value: ComponentChildren];
+export type Fact = readonly [label: string, value: ComponentChildren];
 
 interface FactsProps {
   /** A fact without a value is left out. */

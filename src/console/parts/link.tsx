@@ -1,5 +1,6 @@
-import { type ComponentChildren, createContext } from 'preact';
+import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { commandAddress, orderAddress } from '../state/address.ts';
 
 /** Goes to an address in the console without loading the page anew. */
 export const Go = createContext<(address: string, options?: { readonly replace?: boolean }) => void>(() => undefined);
@@ -26,5 +27,23 @@ export function Link({ to, current, children, ...rest }: LinkProps) {
     <a href={to} onClick={click} aria-current={current ? 'page' : undefined} {...rest}>
       {children}
     </a>
+  );
+}
+
+/** An order's id, which leads to its page. */
+export function orderLink(order: Parameters<typeof orderAddress>[0]): VNode {
+  return (
+    <Link class="id" to={orderAddress(order)}>
+      {order.orderId}
+    </Link>
+  );
+}
+
+/** A command's id, or other words for it, which lead to its page. */
+export function commandLink(commandId: string, words?: string): VNode {
+  return (
+    <Link class={words === undefined ? 'id' : ''} to={commandAddress(commandId)}>
+      {words ?? commandId}
+    </Link>
   );
 }

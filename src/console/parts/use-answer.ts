@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Answer } from '../state/rest.ts';
+import { useWhileShown } from './use-while-shown.ts';
 
 /**
  * An answer from REST, read when the view comes up and again when `deps` change; undefined during
@@ -10,12 +11,9 @@ export function useAnswer<T>(
   deps: readonly unknown[],
 ): Answer<T> | undefined {
   const [answer, setAnswer] = useState<Answer<T>>();
-  useEffect(() => {
-    const abort = new AbortController();
-    void read(abort.signal).then((found) => {
-      if (!abort.signal.aborted) setAnswer(found);
-    });
-    return () => abort.abort();
-  }, [...deps]);
+  useWhileShown(async (signal) => {
+    const found = await read(signal);
+    if (!signal.aborted) setAnswer(found);
+  }, deps);
   return answer;
 }

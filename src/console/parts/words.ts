@@ -1,6 +1,8 @@
+import { wordsOf } from '../state/text/word-text.ts';
+
 // Words in records as people read them. An unknown word is shown as it came.
 
-const statuses: Readonly<Record<string, string>> = {
+const statuses = {
   pending_new: 'pending',
   new: 'working',
   partially_filled: 'part filled',
@@ -15,9 +17,7 @@ const statuses: Readonly<Record<string, string>> = {
 };
 export const statusWords: readonly (readonly [status: string, words: string])[] = Object.entries(statuses);
 
-export function statusText(status: string): string {
-  return statuses[status] ?? status;
-}
+export const statusText = wordsOf(statuses);
 
 /** Groups statuses by colour; the words say the same without it. */
 export function statusTone(status: string): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
@@ -67,17 +67,13 @@ export function doubtText({
   return [certainties[certainty] ?? certainty, pending].filter((text) => text !== '').join(', ');
 }
 
-const causes: Readonly<Record<string, string>> = {
+export const causeText = wordsOf({
   stream: 'stream',
   snapshot: 'complete read',
   reply: 'answer to a command',
   probe: 'single read',
   correction: 'correction',
-};
-
-export function causeText(cause: string): string {
-  return causes[cause] ?? cause;
-}
+});
 
 const resets: Readonly<Record<string, string>> = {
   slow_reader: 'This page was too slow to take every update. It has connected again and lost none.',
@@ -87,4 +83,20 @@ const resets: Readonly<Record<string, string>> = {
 
 export function resetText(reason: string): string {
   return resets[reason] ?? `The stream was reset (${reason}). All orders were read anew.`;
+}
+
+/** Why a halt was raised. */
+export const haltCauseText = wordsOf({
+  unresolved: 'too many results are not known',
+  unreadable: 'a command cannot be read',
+  late_landing: 'an order landed late',
+  rate: 'too many orders in a short time',
+  operator: 'by a person, for every account',
+  account_operator: 'by a person',
+  commits_lost: 'the database lost changes',
+});
+
+/** The name of a halt's scope; it is typed to confirm an action. */
+export function scopeText(accountId: string | undefined): string {
+  return accountId ?? 'all accounts';
 }

@@ -1,7 +1,7 @@
 import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { Polled } from './polled.ts';
-import type { Ports } from './ports.ts';
-import type { Answer, Rest } from './rest.ts';
+import type { Answer, Rest, RestDeps } from './rest.ts';
+import { plural } from './text/word-text.ts';
 
 export type AccountRow = AccountListDocument['items'][number];
 
@@ -11,10 +11,7 @@ export function readAccounts(rest: Rest, signal?: AbortSignal): Promise<Answer<A
 }
 
 /** Every account, read again and again. */
-export function accountsPolled(
-  { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
-  everyMs: number,
-): Polled<AccountListDocument> {
+export function accountsPolled({ ports, rest }: RestDeps, everyMs: number): Polled<AccountListDocument> {
   return new Polled(ports, { read: (signal) => readAccounts(rest, signal), everyMs: () => everyMs });
 }
 
@@ -109,13 +106,8 @@ function compare(one: string, other: string): number {
 
 /** The finding of an audit: `240 orders, 3 changes, 1 of them lost by the stream`. */
 export function auditText({ orders, changes, silentLosses }: NonNullable<AccountRow['lastAudit']>): string {
-  const read = countText(orders, 'order');
+  const read = plural(orders, 'order');
   if (changes === 0) return `${read}, all as known`;
   const lost = silentLosses === 0 ? '' : `, ${silentLosses} of them lost by the stream`;
-  return `${read}, ${countText(changes, 'change')}${lost}`;
-}
-
-/** `1 order`, `2 orders`. */
-export function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+  return `${read}, ${plural(changes, 'change')}${lost}`;
 }

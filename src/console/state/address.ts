@@ -94,6 +94,10 @@ export function commandsAddress(filters: FilterTexts<typeof commandFilters> = {}
   return addressOf('commands', {}, filterWords(commandFilters, filters));
 }
 
+export function commandAddress(commandId: string): string {
+  return addressOf('command', { commandId });
+}
+
 /** Plain text: it is no screen, and loads anew. */
 export function runbookAddress(name: string): string {
   return `/console/runbooks/${encodeURIComponent(name)}.md`;

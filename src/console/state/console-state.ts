@@ -65,18 +65,15 @@ export class ConsoleState {
     this.rest = new Rest(ports);
     this.session = new Session(ports, this.rest);
     this.orders = new OrderStore(ports);
-    this.status = new StatusWatch(ports, this.rest);
-    this.stream = new StreamClient(
-      { ports, rest: this.rest },
-      {
-        onReadOrders: () => void this.readOpen(),
-        onUpdate: (update) => this.takeUpdate(update),
-        onResult: (result) => this.results.call(result),
-        onHalt: (halt) => this.halts.call(halt),
-        onReset: (reason) => this.wasReset(reason),
-        onTokenEnd: (token, why) => this.session.tokenEnded(token, why),
-      },
-    );
+    this.status = new StatusWatch(this);
+    this.stream = new StreamClient(this, {
+      onReadOrders: () => void this.readOpen(),
+      onUpdate: (update) => this.takeUpdate(update),
+      onResult: (result) => this.results.call(result),
+      onHalt: (halt) => this.halts.call(halt),
+      onReset: (reason) => this.wasReset(reason),
+      onTokenEnd: (token, why) => this.session.tokenEnded(token, why),
+    });
   }
 
   async start(): Promise<void> {

@@ -2,6 +2,7 @@ import { addressOf, blotterAddress } from './address.ts';
 import type { LoadState } from './console-state.ts';
 import type { Doubt, StatusState } from './status-watch.ts';
 import type { StreamState } from './stream-client.ts';
+import { wordsOf } from './text/word-text.ts';
 
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
 export const isTooSilent = (silentMs = 0): boolean => silentMs > 32_000;
@@ -44,7 +45,8 @@ export function lossOf(doubts: readonly Doubt[]): string | undefined {
   return loss && `${doubtName(loss.name)}: ${loss.detail}`;
 }
 
-const words: Readonly<Record<string, string>> = {
+/** The name of a doubt for people. */
+export const doubtName = wordsOf({
   connecting: 'Connecting',
   stream_cut: 'Stream cut',
   stream_silent: 'Stream silent',
@@ -68,12 +70,7 @@ const words: Readonly<Record<string, string>> = {
   silent_losses: 'Silent losses, healed',
   dead_letters: 'Dead letters',
   instances_unanswered: 'Instance silent',
-};
-
-/** The name of a doubt for people. */
-export function doubtName(name: string): string {
-  return words[name] ?? name.replaceAll('_', ' ');
-}
+});
 
 const pages: Readonly<Record<string, string>> = {
   no_holder: addressOf('pipeline'),

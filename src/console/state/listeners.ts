@@ -2,10 +2,10 @@
 export class Listeners<T> {
   private readonly all = new Set<(value: T) => void>();
 
-  /** Returns a function to end it. */
-  add(listener: (value: T) => void): () => void {
+  /** Until `signal` aborts. */
+  add(listener: (value: T) => void, signal: AbortSignal): void {
     this.all.add(listener);
-    return () => this.all.delete(listener);
+    signal.addEventListener('abort', () => this.all.delete(listener), { once: true });
   }
 
   call(value: T): void {

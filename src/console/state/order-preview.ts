@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals-core';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
-import { type Ports, pause } from './ports.ts';
-import { type Answer, type Problem, type Rest, sentenceOf } from './rest.ts';
+import { pause } from './ports.ts';
+import { type Answer, type Problem, type RestDeps, sentenceOf } from './rest.ts';
 
 type Faults = Problem['faults'];
 
@@ -46,12 +46,10 @@ const againMs = 5_000;
 export class OrderPreview {
   readonly state = signal<PreviewState>({ isOld: false });
   private asking = new AbortController();
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
 
-  constructor({ ports, rest }: { readonly ports: Ports; readonly rest: Rest }) {
-    this.ports = ports;
-    this.rest = rest;
+  constructor(deps: RestDeps) {
+    this.deps = deps;
   }
 
   /**
@@ -64,15 +62,15 @@ export class OrderPreview {
     this.state.value = question === undefined ? { isOld: false } : { ...this.state.peek(), isOld: true };
     if (question === undefined) return;
     const { path, body, headers = {} } = question;
-    await pause(this.ports, restMs, signal);
+    await pause(this.deps.ports, restMs, signal);
     while (!signal.aborted) {
-      const answer = await this.rest.send<PreviewAnswer>('POST', path, { body, headers });
+      const answer = await this.deps.rest.send<PreviewAnswer>('POST', path, { body, headers });
       if (signal.aborted) return;
       this.state.value = this.after(answer, question);
       // The fields themselves are at fault: only other fields have another answer.
       if (answer.kind === 'problem' && answer.faults.length > 0) return;
-      await pause(this.ports, againMs, signal);
-      await new Promise<void>((resolve) => this.ports.page.whenSeen(resolve));
+      await pause(this.deps.ports, againMs, signal);
+      await new Promise<void>((resolve) => this.deps.ports.page.whenSeen(resolve));
     }
   }
 
@@ -83,7 +81,8 @@ export class OrderPreview {
   }
 
   private after(answer: Answer<PreviewAnswer>, { isWhole, faultsIn = allInWords }: Question): PreviewState {
-    if (answer.kind === 'ok') return { said: answer.body, isWhole, saidAtMs: this.ports.monotonicMs(), isOld: false };
+    if (answer.kind === 'ok')
+      return { said: answer.body, isWhole, saidAtMs: this.deps.ports.monotonicMs(), isOld: false };
     const given = answer.kind === 'problem' ? answer.faults : [];
     if (given.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
     // Of words that the reader has not chosen, there is nothing to say.

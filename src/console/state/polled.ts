@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals-core';
 import { type Ports, pause } from './ports.ts';
-import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { type Answer, type RestDeps, sentenceOf } from './rest.ts';
 
 export interface PolledState<T> {
   /** The newest answer; undefined: there was none yet. */
@@ -62,7 +62,7 @@ export class Polled<T> {
 
 /** An answer of REST that is read again and again. */
 export function polledAt<T>(
-  { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
+  { ports, rest }: RestDeps,
   path: string,
   everyMs: (value: T | undefined) => number,
 ): Polled<T> {

@@ -22,6 +22,18 @@ export type Failure = Problem | { readonly kind: 'away' };
 /** An answer from REST. */
 export type Answer<T> = Ok<T> | Failure;
 
+/** A part of a list, and where the next one begins. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next?: string | undefined;
+}
+
+/** For what asks the service, with its own waits. */
+export interface RestDeps {
+  readonly ports: Ports;
+  readonly rest: Rest;
+}
+
 const answerWithinMs = 20_000;
 const mostPages = 20;
 
@@ -67,7 +79,7 @@ export class Rest {
    * part of a filtered list for each page, so an empty one may have a next one. After so many pages
    * it ends, and `next` is where they go on.
    */
-  async getPages<T extends { readonly items: readonly unknown[]; readonly next?: string | undefined }>(
+  async getPages<T extends Page<unknown>>(
     path: string,
     query: Readonly<Record<string, string | undefined>>,
     { most, signal }: { readonly most: number; readonly signal?: AbortSignal },

@@ -44,17 +44,25 @@ export class Session {
     rest.onRefused = (token) => this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
+  /** Undefined: nobody is signed in. */
+  get rights(): Rights | undefined {
+    const state = this.state.peek();
+    return state.kind === 'open' ? state.rights : undefined;
+  }
+
   /** Whether the token has this scope. A forbidden action has no button. */
   may(scope: Scope): boolean {
-    const state = this.state.peek();
-    return state.kind === 'open' && state.rights.scopes.includes(scope);
+    return this.rights?.scopes.includes(scope) === true;
+  }
+
+  /** Whether orders can be placed, replaced and cancelled here, by this reader. */
+  mayCommand(): boolean {
+    return this.may('orders:write') && this.rights?.commands === 'on';
   }
 
   /** By stream: what a filter offers. */
   get streamWords(): readonly (readonly [stream: Stream, words: string])[] {
-    const state = this.state.peek();
-    const followed = (state.kind === 'open' ? state.rights.streams : undefined) ?? streams;
-    return followed.map((stream) => [stream, stream] as const);
+    return (this.rights?.streams ?? streams).map((stream) => [stream, stream] as const);
   }
 
   /**

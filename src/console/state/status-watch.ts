@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals-core';
 import type { StatusDocument } from '../../contract/status-answer.ts';
-import { type Ports, pause } from './ports.ts';
-import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { pause } from './ports.ts';
+import { type Answer, type RestDeps, sentenceOf } from './rest.ts';
 
 /** One reason not to trust the page as it is. */
 export interface Doubt {
@@ -28,21 +28,19 @@ const unknown: StatusState = { status: undefined, doubts: undefined, complete: f
 /** The state of the service, asked for again and again; it answers from memory. */
 export class StatusWatch {
   readonly state = signal<StatusState>(unknown);
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
 
-  constructor(ports: Ports, rest: Rest) {
-    this.ports = ports;
-    this.rest = rest;
+  constructor(deps: RestDeps) {
+    this.deps = deps;
   }
 
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const askedMs = this.ports.monotonicMs();
-      const answer = await this.rest.get<StatusDocument>('/v1/status', {}, signal);
-      const tookMs = this.ports.monotonicMs() - askedMs;
+      const askedMs = this.deps.ports.monotonicMs();
+      const answer = await this.deps.rest.get<StatusDocument>('/v1/status', {}, signal);
+      const tookMs = this.deps.ports.monotonicMs() - askedMs;
       if (!signal.aborted) this.state.value = stateOf(answer, this.state.peek().status);
-      await pause(this.ports, Math.max(everyMs, tookMs / share), signal);
+      await pause(this.deps.ports, Math.max(everyMs, tookMs / share), signal);
     }
   }
 

@@ -2,8 +2,8 @@ import { signal } from '@preact/signals-core';
 import type { CommandResult, OrderUpdate } from '../../../types/records.d.ts';
 import type { HaltChange } from '../../contract/halt-answers.ts';
 import { type EventBlock, EventBlocks } from './orders/event-blocks.ts';
-import { type Ports, pause } from './ports.ts';
-import { problemOf, type Rest } from './rest.ts';
+import { pause } from './ports.ts';
+import { problemOf, type RestDeps } from './rest.ts';
 
 export type StreamState =
   | { readonly kind: 'connecting' }
@@ -58,13 +58,11 @@ export class StreamClient {
   /** The newest block's. */
   lastId: string | undefined;
   private leave: (() => void) | undefined;
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
   private readonly events: StreamEvents;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, events: StreamEvents) {
-    this.ports = deps.ports;
-    this.rest = deps.rest;
+  constructor(deps: RestDeps, events: StreamEvents) {
+    this.deps = deps;
     this.events = events;
   }
 
@@ -73,7 +71,7 @@ export class StreamClient {
     let failures = 0;
     this.state.value = { kind: 'connecting' };
     while (!signal.aborted) {
-      const token = this.rest.token ?? '';
+      const token = this.deps.rest.token ?? '';
       let end = await this.connect(path, signal, () => {
         failures = 0;
       });
@@ -86,7 +84,7 @@ export class StreamClient {
       const waitMs = end.at === 'once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
       failures += 1;
       // Half the wait by chance: after a restart the readers do not all come at the same moment.
-      await pause(this.ports, waitMs * (0.5 + this.ports.random() / 2), signal);
+      await pause(this.deps.ports, waitMs * (0.5 + this.deps.ports.random() / 2), signal);
     }
     // After an abort another call may follow already.
     if (!signal.aborted) this.state.value = { kind: 'ended' };
@@ -94,7 +92,7 @@ export class StreamClient {
 
   /** A timer alone would not notice: it stands still while the machine sleeps. */
   leaveIfSilent(): void {
-    if (this.state.peek().kind === 'live' && this.ports.monotonicMs() - this.heardMs > silenceMs) this.leave?.();
+    if (this.state.peek().kind === 'live' && this.deps.ports.monotonicMs() - this.heardMs > silenceMs) this.leave?.();
   }
 
   /** The next stream begins anew: another token may see other orders. */
@@ -108,15 +106,15 @@ export class StreamClient {
     const leave = () => abort.abort();
     this.leave = leave;
     outer.addEventListener('abort', leave, { once: true });
-    let silence = this.ports.after(silenceMs, leave);
+    let silence = this.deps.ports.after(silenceMs, leave);
     const heard = () => {
-      this.heardMs = this.ports.monotonicMs();
+      this.heardMs = this.deps.ports.monotonicMs();
       silence.cancel();
-      silence = this.ports.after(silenceMs, leave);
+      silence = this.deps.ports.after(silenceMs, leave);
     };
     try {
       const from: Record<string, string> = this.lastId === undefined ? {} : { 'last-event-id': this.lastId };
-      const answer = await this.rest.ask(path, { accept: 'text/event-stream', ...from }, abort.signal);
+      const answer = await this.deps.rest.ask(path, { accept: 'text/event-stream', ...from }, abort.signal);
       if (answer.status !== 200) {
         const problem = await problemOf(answer);
         if (problem.status === 401)
@@ -143,7 +141,7 @@ export class StreamClient {
     if (reader === undefined) return { kind: 'again', at: 'later', why: 'the stream has no body' };
     const decoder = new TextDecoder();
     const blocks = new EventBlocks();
-    let sinceMs = this.ports.monotonicMs();
+    let sinceMs = this.deps.ports.monotonicMs();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return { kind: 'again', at: 'later', why: 'the stream ended' };
@@ -152,9 +150,9 @@ export class StreamClient {
         const end = this.take(block);
         if (end !== undefined) return end;
       }
-      if (this.ports.monotonicMs() - sinceMs < readForMs) continue;
-      await this.ports.turn();
-      sinceMs = this.ports.monotonicMs();
+      if (this.deps.ports.monotonicMs() - sinceMs < readForMs) continue;
+      await this.deps.ports.turn();
+      sinceMs = this.deps.ports.monotonicMs();
     }
   }
 

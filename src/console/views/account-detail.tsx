@@ -7,11 +7,13 @@ import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { type AccountRow, countText, stateWords } from '../state/account-rows.ts';
+import { type AccountRow, stateWords } from '../state/account-rows.ts';
 import { addressOf, blotterAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
 import { polledAt } from '../state/polled.ts';
+import type { Page } from '../state/rest.ts';
+import { plural } from '../state/text/word-text.ts';
 
 interface DetailProps {
   readonly state: ConsoleState;
@@ -23,8 +25,6 @@ interface DetailProps {
   readonly done: number;
   readonly close: () => void;
 }
-
-type Repairs = { readonly items: readonly AccountRepairDocument[] };
 
 const isWaiting = ({ state }: AccountRepairDocument) => state === 'waiting';
 
@@ -52,8 +52,8 @@ function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
   const { stream, lastError } = row;
   const more = status?.accounts.find((each) => each.account === row.accountId && each.stream === stream);
   const doubts = [
-    ...((more?.inDoubt ?? 0) > 0 ? [`${countText(more?.inDoubt ?? 0, 'order')} in doubt`] : []),
-    ...((more?.unrecovered ?? 0) > 0 ? [`${countText(more?.unrecovered ?? 0, 'message')} not recovered`] : []),
+    ...((more?.inDoubt ?? 0) > 0 ? [`${plural(more?.inDoubt ?? 0, 'order')} in doubt`] : []),
+    ...((more?.unrecovered ?? 0) > 0 ? [`${plural(more?.unrecovered ?? 0, 'message')} not recovered`] : []),
   ];
   return (
     <p key={stream}>
@@ -72,7 +72,9 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
   const repairs = useMemo(() => {
     const path = `/v1/accounts/${encodeURIComponent(accountId)}/repairs`;
     // A read under way ends within seconds.
-    return polledAt<Repairs>(state, path, (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000));
+    return polledAt<Page<AccountRepairDocument>>(state, path, (value) =>
+      value?.items.some(isWaiting) ? 1_000 : 10_000,
+    );
   }, [state, accountId]);
   const shown = usePolled(repairs);
   useEffect(() => repairs.again(), [repairs, done]);

@@ -4,7 +4,6 @@ import { Go, Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf, blotterAddress, type Place, placeOf } from '../state/address.ts';
-import { mayCommand } from '../state/commands/may-command.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { Navigation } from './navigation.tsx';
@@ -35,7 +34,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   useKeys({
     help: () => setHelp(true),
     search: () => setSearch(true),
-    place: mayCommand(state.session) ? () => go(addressOf('ticket')) : undefined,
+    place: state.session.mayCommand() ? () => go(addressOf('ticket')) : undefined,
     back: place.screen === 'blotter' ? undefined : () => history.back(),
   });
   useEffect(() => {

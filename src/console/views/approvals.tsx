@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks';
 import type { ApprovalDocument } from '../../contract/halt-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
-import { scopeText } from '../parts/halt-words.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
+import { scopeText } from '../parts/words.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
@@ -61,8 +61,7 @@ function tableOf(items: readonly ApprovalDocument[], state: ConsoleState, ask: (
 
 function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, ask: () => void) {
   const { approvalId, by, reason, requestedAt, expiresAt } = approval;
-  const current = session.state.peek();
-  const isMine = current.kind === 'open' && current.rights.principal === by;
+  const isMine = session.rights?.principal === by;
   const nowMs = ports.nowMs();
   return (
     <tr key={approvalId}>

@@ -4,7 +4,7 @@ import { instrumentParts, instrumentText, sizeText } from '../parts/instrument-t
 import { Link } from '../parts/link.tsx';
 import { timeText, timeWords } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { commandAddress, orderAddress } from '../state/address.ts';
 import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
 import { directionOf, type OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, amountText } from '../state/text/decimal-text.ts';
@@ -63,7 +63,7 @@ const cells: Readonly<Partial<Record<ColumnName, CellOf>>> = {
     text === '' ? (
       <span />
     ) : (
-      <Link class="id" title={text} to={addressOf('command', { commandId: text })}>
+      <Link class="id" title={text} to={commandAddress(text)}>
         {text}
       </Link>
     ),

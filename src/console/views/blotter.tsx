@@ -5,7 +5,6 @@ import { Go } from '../parts/link.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress } from '../state/address.ts';
-import { mayCommand } from '../state/commands/may-command.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
 import { keepLayout } from '../state/orders/kept-layout.ts';
@@ -13,6 +12,7 @@ import { csvOf } from '../state/orders/order-csv.ts';
 import { isGroup } from '../state/orders/order-groups.ts';
 import { OrderList } from '../state/orders/order-list.ts';
 import type { OrderStore } from '../state/orders/order-store.ts';
+import { plural } from '../state/text/word-text.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
 import { MarkedOrders } from './marked-orders.tsx';
@@ -102,7 +102,7 @@ export function Blotter({ state, view }: BlotterProps) {
         ports={state.ports}
         chosen={state.chosenOrder}
         marked={new Set(marked.map(({ key }) => key))}
-        mark={mayCommand(state.session) ? mark : undefined}
+        mark={state.session.mayCommand() ? mark : undefined}
         // Only then: it looks at every order.
         empty={rows.length === 0 ? emptyOf(state.orders, view, load, change) : ''}
       />
@@ -128,7 +128,7 @@ function useSelecting(): boolean {
 }
 
 function countText(count: number, load: LoadState, others: LoadState | undefined): string {
-  const orders = `${count.toLocaleString('en')} ${count === 1 ? 'order' : 'orders'}`;
+  const orders = plural(count, 'order');
   const failed = [load, others].find((each) => each?.kind === 'failed');
   if (failed?.kind === 'failed') return `${orders}, not all: ${failed.why}`;
   if (load.kind === 'reading' || others?.kind === 'reading') return `${orders}, reading …`;

@@ -1,15 +1,14 @@
 import type { VNode } from 'preact';
-import { useEffect, useReducer } from 'preact/hooks';
+import { useReducer } from 'preact/hooks';
 import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
-import { scopeText } from '../parts/halt-words.ts';
-import { Link } from '../parts/link.tsx';
+import { commandLink, orderLink } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { statusText } from '../parts/words.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
+import { scopeText, statusText } from '../parts/words.ts';
 import type { CancelAllRun, SweptLine } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
@@ -27,15 +26,13 @@ export function CancelAllProgress({ state, run }: ProgressProps) {
   const fault = useValue(run.fault);
   useValue(run.steps);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => {
-    const abort = new AbortController();
-    void run.follow(abort.signal);
-    const end = state.orders.listen(() => redraw(undefined as never));
-    return () => {
-      abort.abort();
-      end();
-    };
-  }, [run]);
+  useWhileShown(
+    (signal) => {
+      state.orders.changes.add(() => redraw(undefined as never), signal);
+      return run.follow(signal);
+    },
+    [run],
+  );
   const lines = run.lines();
   return (
     <section class="panel panel-body cancel-all" aria-labelledby="cancel-all-title">
@@ -104,8 +101,8 @@ function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDo
       ))}
       {awaited.slice(0, mostLines).map(({ accountId, commandId, state, result }) => (
         <li>
-          <b>{accountId}</b>: an order may still appear from{' '}
-          <Link to={addressOf('command', { commandId })}>a place</Link> ({commandStateText(state ?? result)})
+          <b>{accountId}</b>: an order may still appear from {commandLink(commandId, 'a place')} (
+          {commandStateText(state ?? result)})
         </li>
       ))}
     </ul>
@@ -124,11 +121,7 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
         {lines.slice(0, mostLines).map(({ order, state, word, why, status }) => (
           <tr key={order.orderId}>
             <td class="account">{order.accountId}</td>
-            <td>
-              <Link class="id" to={orderAddress(order)}>
-                {order.orderId}
-              </Link>
-            </td>
+            <td>{orderLink(order)}</td>
             <td>
               <span class={`swept ${state === 'not cancelled' ? 'not-cancelled' : state}`}>
                 {status === undefined ? wordText(word) : statusText(status)}
@@ -140,11 +133,7 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
                 </>
               )}
             </td>
-            <td>
-              {order.commandId !== undefined && (
-                <Link to={addressOf('command', { commandId: order.commandId })}>all steps</Link>
-              )}
-            </td>
+            <td>{order.commandId !== undefined && commandLink(order.commandId, 'all steps')}</td>
           </tr>
         ))}
       </Table>

@@ -1,10 +1,10 @@
-import { plural } from '../parts/plural.ts';
 import { rootPixels, textWidth } from '../parts/text-width.ts';
 import type { BlotterView } from '../state/orders/blotter-view.ts';
 import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
 import { type GroupRow, groupText, isGroup, type ListRow, summed } from '../state/orders/order-groups.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, placesOf, textOfUnits } from '../state/text/decimal-text.ts';
+import { plural } from '../state/text/word-text.ts';
 import { leastPlaces, textOf } from './blotter-columns.tsx';
 
 /** In rem: a cell's room beside its text. */

@@ -4,12 +4,12 @@ import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
 import { Go, Link } from '../parts/link.tsx';
-import { plural } from '../parts/plural.ts';
-import { addressOf } from '../state/address.ts';
+import { addressOf, commandAddress } from '../state/address.ts';
 import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
 import { fieldsOf } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Answer, type Ok, sentenceOf } from '../state/rest.ts';
+import { plural } from '../state/text/word-text.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 
 interface ActionBarProps {
@@ -31,9 +31,7 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
   const [open, setOpen] = useState<'resolve' | 'cancel'>();
   const [asking, setAsking] = useState(false);
   const go = useContext(Go);
-  const session = state.session.state.peek();
-  const commandsOn = session.kind === 'open' && session.rights.commands === 'on';
-  const actions = actionsOf(command, { may: (scope) => state.session.may(scope), commandsOn });
+  const actions = actionsOf(command, state.session);
   const probe = async () => {
     setAsking(true);
     say(<span>Asking the platform …</span>);
@@ -76,7 +74,7 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
           state={state}
           order={{ stream: command.stream, orderId: command.orderId, accountId: command.accountId }}
           close={close}
-          done={(commandId) => go(addressOf('command', { commandId }))}
+          done={(commandId) => go(commandAddress(commandId))}
         />
       )}
     </div>

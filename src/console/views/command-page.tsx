@@ -1,20 +1,21 @@
-import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone, stateMeaning } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
-import { Facts } from '../parts/facts.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
 import { fillBar } from '../parts/fill-bar.tsx';
-import { Link } from '../parts/link.tsx';
+import { commandLink, Link, orderLink } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import { statusText } from '../parts/words.ts';
-import { addressOf, commandsAddress, orderAddress } from '../state/address.ts';
+import { addressOf, commandsAddress } from '../state/address.ts';
 import { CommandFollower } from '../state/commands/command-follower.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
@@ -34,18 +35,14 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
   const shown = useValue(watch.state);
   const beginning = useValue(state.beginnings);
   const [note, setNote] = useState<VNode>();
-  useEffect(() => {
-    const abort = new AbortController();
-    const ends = [
-      state.results.add((result) => watch.takeResult(result)),
-      state.updates.add((update) => watch.takeUpdate(update)),
-    ];
-    void watch.follow(abort.signal);
-    return () => {
-      abort.abort();
-      for (const end of ends) end();
-    };
-  }, [watch, beginning]);
+  useWhileShown(
+    (signal) => {
+      state.results.add((result) => watch.takeResult(result), signal);
+      state.updates.add((update) => watch.takeUpdate(update), signal);
+      return watch.follow(signal);
+    },
+    [watch, beginning],
+  );
   if (shown.kind === 'loading') return aloneNote('status', 'Reading the command …');
   if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
   if (shown.kind === 'missing')
@@ -129,12 +126,8 @@ function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, no
     reason,
     misses,
   } = command;
-  const link = (id: string) => (
-    <Link class="id" to={orderAddress({ stream, orderId: id })}>
-      {id}
-    </Link>
-  );
-  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+  const link = (id: string) => orderLink({ stream, orderId: id });
+  const facts: readonly Fact[] = [
     [
       'Order',
       orderId === undefined ? (
@@ -146,28 +139,18 @@ function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, no
         </>
       ),
     ],
-    ['Replaces', replaces === undefined ? undefined : link(replaces)],
+    ['Replaces', replaces && link(replaces)],
     ['Filled', order && fillBar(order)],
-    ['Average price', order?.avgPrice === undefined ? undefined : amountText(order.avgPrice)],
-    ['Reason', reason === undefined ? undefined : reasonText(reason)],
+    ['Average price', order?.avgPrice && amountText(order.avgPrice)],
+    ['Reason', reason && reasonText(reason)],
     ['Asked by', command.principal],
-    [
-      'Caller’s reference',
-      callerRef === undefined ? undefined : <Link to={commandsAddress({ callerRef })}>{callerRef}</Link>,
-    ],
+    ['Caller’s reference', callerRef && <Link to={commandsAddress({ callerRef })}>{callerRef}</Link>],
     ['Idempotency key', command.idempotencyKey],
     ['Asked', timeText(command.createdAt, nowMs)],
-    ['Resolved', command.resolvedAt === undefined ? undefined : timeText(command.resolvedAt, nowMs)],
+    ['Resolved', command.resolvedAt && timeText(command.resolvedAt, nowMs)],
     ['Reads that did not show it', misses === 0 ? undefined : String(misses)],
-    ['Order before', baseline === undefined ? undefined : beforeText(baseline)],
-    [
-      'Takes the place of',
-      supersedes === undefined ? undefined : (
-        <Link class="id" to={addressOf('command', { commandId: supersedes })}>
-          {supersedes}
-        </Link>
-      ),
-    ],
+    ['Order before', baseline && beforeText(baseline)],
+    ['Takes the place of', supersedes && commandLink(supersedes)],
     [
       'Orders with the same terms',
       hints.length === 0 ? undefined : (

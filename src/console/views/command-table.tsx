@@ -4,11 +4,11 @@ import { termsText } from '../../domain/terms-text.ts';
 import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone } from '../parts/command-words.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
-import { Link } from '../parts/link.tsx';
+import { Link, orderLink } from '../parts/link.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { sideText } from '../parts/words.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { commandAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
@@ -52,7 +52,7 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
     <>
       <td data-label="Result">
         <span>
-          <Link to={addressOf('command', { commandId })} class={`status ${commandTone(row.state)}`}>
+          <Link to={commandAddress(commandId)} class={`status ${commandTone(row.state)}`}>
             {commandStateText(row.state)}
           </Link>
           {presumedAbsent && <span class="soft">, presumed absent</span>}
@@ -75,13 +75,7 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
       <td data-label="Caller’s reference">{callerRef ?? <span class="soft">–</span>}</td>
       {!ofOneOrder && (
         <td data-label="Order">
-          {orderId === undefined ? (
-            <span class="soft">none seen</span>
-          ) : (
-            <Link class="id" to={orderAddress({ stream, orderId })}>
-              {orderId}
-            </Link>
-          )}
+          {orderId === undefined ? <span class="soft">none seen</span> : orderLink({ stream, orderId })}
         </td>
       )}
     </>

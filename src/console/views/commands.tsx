@@ -5,13 +5,13 @@ import { stateWords } from '../parts/command-words.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { aloneNote, faultNote } from '../parts/notes.tsx';
-import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
 import { commandsAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type FilterTexts, filtersIn } from '../state/filter-address.ts';
+import { plural } from '../state/text/word-text.ts';
 import { commandTable } from './command-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
 

@@ -1,10 +1,9 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
-import { Link } from '../parts/link.tsx';
+import { orderLink } from '../parts/link.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
-import { orderAddress } from '../state/address.ts';
 
 /** Orders open here, but unknown to the platform by its own word. */
 export function absentOrders({ absentOrders: all }: StatusDocument): VNode | null {
@@ -26,7 +25,7 @@ export function absentOrders({ absentOrders: all }: StatusDocument): VNode | nul
               </td>
               <td>{what}</td>
               <td class="number">{orders}</td>
-              <td class="id">{linksTo(stream, first)}</td>
+              <td>{linksTo(stream, first)}</td>
             </tr>
           ))}
         </Table>
@@ -39,11 +38,7 @@ function linksTo(stream: Stream, ids: string): (VNode | string)[] {
   return ids
     .split(' ')
     .filter((id) => id !== '')
-    .map((orderId) => (
-      <>
-        <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>{' '}
-      </>
-    ));
+    .map((orderId) => <>{orderLink({ stream, orderId })} </>);
 }
 
 /** The connections to the platform's streams. */

@@ -3,9 +3,9 @@ import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { countText } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { polledAt } from '../state/polled.ts';
+import { plural } from '../state/text/word-text.ts';
 
 /** The readers of the topics, and how far each is behind. */
 export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
@@ -60,7 +60,7 @@ function notesOf({ unread, notAsked }: ConsumersDocument) {
       )}
       {notAsked > 0 && (
         <p class="hint">
-          {countText(notAsked, 'more group')} {notAsked === 1 ? 'was' : 'were'} not asked for.
+          {plural(notAsked, 'more group')} {notAsked === 1 ? 'was' : 'were'} not asked for.
         </p>
       )}
     </>

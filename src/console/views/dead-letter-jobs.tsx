@@ -9,6 +9,7 @@ import { usePolled } from '../parts/use-polled.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { filterText, progressOf } from '../state/dead-letter-list.ts';
 import { polledAt } from '../state/polled.ts';
+import type { Page } from '../state/rest.ts';
 
 interface JobsProps {
   readonly state: ConsoleState;
@@ -18,8 +19,6 @@ interface JobsProps {
   readonly ended: () => void;
 }
 
-type Jobs = { readonly items: readonly DeadLetterJobDocument[] };
-
 /** Above the rows there is room for a few. */
 const fewJobs = 3;
 
@@ -28,8 +27,8 @@ const isRunning = ({ state }: DeadLetterJobDocument) => state === 'running';
 /** The newest jobs over dead letters, with their progress. */
 export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
   const jobs = useMemo(() => {
-    const everyMs = (value: Jobs | undefined) => (value?.items.some(isRunning) ? 1_000 : 10_000);
-    return polledAt<Jobs>(state, '/v1/dead-letters/jobs', everyMs);
+    const everyMs = (value: Page<DeadLetterJobDocument> | undefined) => (value?.items.some(isRunning) ? 1_000 : 10_000);
+    return polledAt<Page<DeadLetterJobDocument>>(state, '/v1/dead-letters/jobs', everyMs);
   }, [state]);
   const shown = usePolled(jobs);
   const [all, setAll] = useState(false);

@@ -2,13 +2,13 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DeadLetterRowDocument } from '../../contract/dead-letter-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
-import { Facts } from '../parts/facts.tsx';
-import { Link } from '../parts/link.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
+import { Link, orderLink } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { addressOf } from '../state/address.ts';
 import { polledAt } from '../state/polled.ts';
 import { visibleText } from '../state/text/visible-text.ts';
 import type { JobAction } from './job-dialog.tsx';
@@ -78,7 +78,7 @@ function factsOf(
   { stream, accountId, orderId, reason, detail, observedAt, dealtAt, retry }: DeadLetterRowDocument,
   nowMs: number,
 ): VNode {
-  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     [
       'Reason',
       <>
@@ -94,10 +94,7 @@ function factsOf(
       ),
     ],
     ['Stream', stream],
-    [
-      'Order',
-      orderId === undefined ? 'none that could be read' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>,
-    ],
+    ['Order', orderId === undefined ? 'none that could be read' : orderLink({ stream, orderId })],
     ['Seen', timeText(observedAt, nowMs)],
     ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
     ['Last retry', retry === undefined ? 'none' : retryText(retry, nowMs)],

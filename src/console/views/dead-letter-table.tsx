@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
-import { Link } from '../parts/link.tsx';
+import { Link, orderLink } from '../parts/link.tsx';
 import { waitingNote } from '../parts/polled-notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { addressOf } from '../state/address.ts';
 import { type DeadLetterEntry, type DeadLetterList, mostChosen } from '../state/dead-letter-list.ts';
 
 interface TableProps {
@@ -62,7 +62,7 @@ function rowOf(entry: DeadLetterEntry, nowMs: number, choice: VNode | false): VN
       <td>{timeText(observedAt, nowMs)}</td>
       <td class="account">{accountId ?? <span class="soft">–</span>}</td>
       <td class="stream">{stream}</td>
-      <td class="id">{orderId === undefined ? '–' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>}</td>
+      <td>{orderId === undefined ? '–' : orderLink({ stream, orderId })}</td>
       <td>
         <b>{reason}</b> <span class="soft outside">{detail}</span>
       </td>

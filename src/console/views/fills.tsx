@@ -1,17 +1,17 @@
-import { useContext, useEffect, useMemo } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { accountText } from '../../domain/streams.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
-import { Go, Link } from '../parts/link.tsx';
-import { plural } from '../parts/plural.ts';
+import { Go, orderLink } from '../parts/link.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { number, Table } from '../parts/table.tsx';
 import { textWidth } from '../parts/text-width.ts';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import { sideText, statusWords } from '../parts/words.ts';
-import { addressOf, orderAddress } from '../state/address.ts';
+import { addressOf } from '../state/address.ts';
 import { RiskWatch } from '../state/commands/risk-watch.ts';
 import { type FilterTexts, filtersIn, filterWords } from '../state/filter-address.ts';
 import { defaultView, filterOf } from '../state/orders/blotter-view.ts';
@@ -20,6 +20,7 @@ import { roundedAverage } from '../state/orders/order-columns.ts';
 import { fillsCsv } from '../state/orders/order-csv.ts';
 import { directionOf } from '../state/orders/order-row.ts';
 import { amountParts, amountText, placesOf } from '../state/text/decimal-text.ts';
+import { plural } from '../state/text/word-text.ts';
 import { amountCell } from './blotter-columns.tsx';
 import { Exposure } from './exposure.tsx';
 import type { ScreenProps } from './screen-props.ts';
@@ -35,13 +36,8 @@ export function Fills({ state, query }: ScreenProps) {
   const hasBegun = useValue(state.beginnings) > 0;
   const version = useValue(list.version);
   const isReading = useValue(list.isReading);
-  useEffect(() => {
-    if (!hasBegun) return;
-    const abort = new AbortController();
-    void list.follow(state.stream.lastId ?? '0', abort.signal);
-    return () => abort.abort();
-  }, [list, hasBegun]);
-  useEffect(() => watch.listen(), [watch]);
+  useWhileShown((signal) => hasBegun && list.follow(state.stream.lastId ?? '0', signal), [list, hasBegun]);
+  useWhileShown((signal) => watch.listen(signal), [watch]);
   const filters = filtersIn(fillFilters, query);
   const words = { status: statusWords, stream: state.session.streamWords };
   const change = (over: FilterTexts<typeof fillFilters>) =>
@@ -97,7 +93,7 @@ function shownPrice({ row, price, inferred }: FillRow): string | undefined {
 function lineOf(fill: FillRow, nowMs: number) {
   const { row, atText, quantity, inferred, takenBack } = fill;
   const price = shownPrice(fill);
-  const { order, orderId, revision } = row;
+  const { order, revision } = row;
   return (
     <tr key={`${row.key} ${revision}`}>
       <td>
@@ -124,9 +120,7 @@ function lineOf(fill: FillRow, nowMs: number) {
       <td class="account">{timeText(atText, nowMs)}</td>
       <td class="account">{accountText(row)}</td>
       <td class="number">{`${amountText(order.cumQty)} / ${sizeText(order)}`}</td>
-      <td class="id account">
-        <Link to={orderAddress(row)}>{orderId}</Link>
-      </td>
+      <td class="account">{orderLink(row)}</td>
     </tr>
   );
 }

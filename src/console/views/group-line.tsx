@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
-import { plural } from '../parts/plural.ts';
 import { type ColumnName, columnOf } from '../state/orders/order-columns.ts';
 import { type GroupPart, type GroupRow, groupText, summed } from '../state/orders/order-groups.ts';
 import { amountText, textOfUnits } from '../state/text/decimal-text.ts';
+import { plural } from '../state/text/word-text.ts';
 import { amountCell, leastPlaces } from './blotter-columns.tsx';
 import { cellClass, rowProps } from './blotter-row.tsx';
 import { spanOf } from './column-sizes.tsx';

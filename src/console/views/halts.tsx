@@ -1,9 +1,9 @@
-import { haltCauseText, scopeText } from '../parts/halt-words.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
+import { haltCauseText, scopeText } from '../parts/words.ts';
 import { haltsByScope, type ScopeLine } from '../state/commands/halts-by-scope.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -84,12 +84,7 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: HaltsProps['ask']) {
 
 /** An act on all accounts needs a token for every account. */
 function mayHalt({ session }: ConsoleState, accountId: string | undefined): boolean {
-  const state = session.state.peek();
-  return (
-    session.may('ops:write') &&
-    state.kind === 'open' &&
-    (accountId !== undefined || state.rights.accounts === undefined)
-  );
+  return session.may('ops:write') && (accountId !== undefined || session.rights?.accounts === undefined);
 }
 
 function actionsOf({ accountId, halts }: ScopeLine, scope: string, ask: HaltsProps['ask']) {

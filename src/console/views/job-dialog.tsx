@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { DeadLetterJobSizeDocument } from '../../contract/dead-letter-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
-import { countText } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type DeadLetterFilter, filterText } from '../state/dead-letter-list.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
+import { plural } from '../state/text/word-text.ts';
 
 export type JobAction = 'retry' | 'discard';
 
@@ -49,5 +49,5 @@ function sizeText(size: Answer<DeadLetterJobSizeDocument> | undefined): string {
   if (size.kind !== 'ok') return `The rows could not be counted. ${sentenceOf(size)}`;
   const { total, nameless } = size.body;
   const fails = nameless === 0 ? '' : ` ${nameless} of them name no order to read again, and will fail.`;
-  return `${countText(total, 'row')} as of now.${fails}`;
+  return `${plural(total, 'row')} as of now.${fails}`;
 }

@@ -1,6 +1,6 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import type { StatusDocument } from '../../contract/status-answer.ts';
-import { Facts } from '../parts/facts.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
@@ -29,7 +29,7 @@ export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: numbe
         </span>
       </>
     );
-  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     ['Lane', String(lane.lane)],
     ['In charge', charge],
     ['In charge since', timeText(since ?? undefined, nowMs)],

@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
@@ -13,14 +14,14 @@ import { amountText } from '../state/text/decimal-text.ts';
  */
 export function OrderNews({ state }: { readonly state: ConsoleState }) {
   const [news, setNews] = useState('');
-  useEffect(
-    () =>
+  useWhileShown(
+    (signal) =>
       state.updates.add((update) => {
         const { changed, order } = update;
         const isDoubt = order.certainty !== 'certain' && changed.includes('certainty');
         // Words that stay the same are not said again.
         if (isDoubt || state.chosenOrder.peek() === keyOf(update)) setNews(newsOf(order));
-      }),
+      }, signal),
     [state],
   );
   return (

@@ -1,16 +1,17 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
-import { Facts } from '../parts/facts.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
 import { fillBar } from '../parts/fill-bar.tsx';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
-import { Link } from '../parts/link.tsx';
+import { commandLink, Link, orderLink } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { addressOf, blotterAddress, orderAddress } from '../state/address.ts';
+import { blotterAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
@@ -31,15 +32,13 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   const history = useMemo(() => new OrderHistory(state, { stream, orderId }), [state, stream, orderId]);
   const shown = useValue(history.state);
   const beginning = useValue(state.beginnings);
-  useEffect(() => {
-    const abort = new AbortController();
-    const end = state.updates.add((update) => history.takeUpdate(update));
-    void history.load(abort.signal);
-    return () => {
-      abort.abort();
-      end();
-    };
-  }, [history, beginning]);
+  useWhileShown(
+    (signal) => {
+      state.updates.add((update) => history.takeUpdate(update), signal);
+      return history.load(signal);
+    },
+    [history, beginning],
+  );
   if (shown.kind === 'loading') return aloneNote('status', 'Reading the order …');
   if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
   if (shown.kind === 'missing')
@@ -93,26 +92,18 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
   );
 }
 
-/** Another order of the same stream. */
-function orderLink(stream: Stream, orderId: string | undefined): VNode | undefined {
-  return orderId === undefined ? undefined : (
-    <Link class="id" to={orderAddress({ stream, orderId })}>
-      {orderId}
-    </Link>
-  );
-}
-
 function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): VNode {
   const { working } = order;
   const differs = working.quantity !== order.quantity || working.price !== order.price;
-  const amount = (text: string | undefined) => (text === undefined ? undefined : amountText(text));
-  const facts: readonly (readonly [label: string, value: VNode | string | undefined])[] = [
+  const amount = (text: string | undefined) => text && amountText(text);
+  const otherOrder = (orderId: string | undefined) => orderId && orderLink({ stream, orderId });
+  const facts: readonly Fact[] = [
     ['Filled', fillBar(order)],
     ['Left', amount(order.leavesQty)],
     ['Average price', amount(order.avgPrice)],
     ['Type', `${order.orderType.replaceAll('_', ' ')}, ${order.timeInForce}`],
     ['Quantity', amount(order.quantity)],
-    ['Amount', order.notional === undefined ? undefined : sizeText(order)],
+    ['Amount', order.notional && sizeText(order)],
     ['Price', amount(order.price)],
     ['Stop price', amount(order.stopPrice)],
     [
@@ -126,23 +117,16 @@ function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): 
     ],
     ['Reject', [order.rejectReason, order.rejectText].filter((text) => text !== undefined).join(': ') || undefined],
     ['Placed by', order.origin === 'tidemark' ? 'Tidemark' : (order.placedBy ?? 'elsewhere')],
-    [
-      'Command',
-      order.commandId === undefined ? undefined : (
-        <Link class="id" to={addressOf('command', { commandId: order.commandId })}>
-          {order.commandId}
-        </Link>
-      ),
-    ],
+    ['Command', order.commandId && commandLink(order.commandId)],
     ['Reference of the caller', order.callerRef],
     ['Reference at the platform', order.clientOrderRef ?? order.clOrdId],
     ['Id at the venue', order.venueOrderId],
-    ['Replaces', orderLink(stream, order.replaces)],
-    ['Replaced by', orderLink(stream, order.replacedBy)],
+    ['Replaces', otherOrder(order.replaces)],
+    ['Replaced by', otherOrder(order.replacedBy)],
     ['Source version', sourceVersion],
-    ['Created', order.createdAt === undefined ? undefined : timeText(order.createdAt, nowMs)],
+    ['Created', order.createdAt && timeText(order.createdAt, nowMs)],
     ['Changed', timeText(order.updatedAt, nowMs)],
-    ['Closed', order.closedAt === undefined ? undefined : timeText(order.closedAt, nowMs)],
+    ['Closed', order.closedAt && timeText(order.closedAt, nowMs)],
   ];
   return <Facts facts={facts} />;
 }

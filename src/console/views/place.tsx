@@ -7,8 +7,7 @@ import { orderWords } from '../parts/ticket-words.ts';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { readAccounts } from '../state/account-rows.ts';
-import { addressOf, commandsAddress } from '../state/address.ts';
-import { mayCommand } from '../state/commands/may-command.ts';
+import { commandAddress, commandsAddress } from '../state/address.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
 import { requestOf, type TicketFields, type TicketKind } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -31,7 +30,7 @@ const kindNames: Readonly<Record<TicketKind, string>> = {
 
 /** A ticket for one order, and beside it what it comes to and what will be sent. */
 export function Place({ state, query }: PlaceProps) {
-  const may = mayCommand(state.session);
+  const may = state.session.mayCommand();
   const ticket = useMemo(() => (may ? state.openTicket(prefilledBy(query)) : undefined), [state, may]);
   if (ticket === undefined)
     return <p class="alone">Orders cannot be placed here: commands are off, or this token may not place orders.</p>;
@@ -45,7 +44,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
   const progress = useValue(ticket.progress);
   const accounts = useAnswer<AccountListDocument>((signal) => readAccounts(state.rest, signal), [state]);
   useEffect(() => {
-    if (progress.kind === 'sent') go(addressOf('command', { commandId: progress.commandId }));
+    if (progress.kind === 'sent') go(commandAddress(progress.commandId));
     if (progress.kind === 'refused') form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
   }, [progress]);
   const submit = (event: SubmitEvent) => {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { typedIn } from '../parts/filter-fields.tsx';
-import { scopeText } from '../parts/halt-words.ts';
+import { scopeText } from '../parts/words.ts';
 import { CancelAllRun } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { pause } from '../state/ports.ts';

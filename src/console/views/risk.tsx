@@ -1,5 +1,6 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { useValue } from '../parts/use-value.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { Approvals } from './approvals.tsx';
@@ -16,10 +17,13 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
   const run = useValue(state.cancelAll);
   const [asked, setAsked] = useState<AskedAct>();
   const [note, setNote] = useState<string>();
-  useEffect(() => {
-    watch.again();
-    return watch.listen();
-  }, [watch, beginning]);
+  useWhileShown(
+    (signal) => {
+      watch.again();
+      watch.listen(signal);
+    },
+    [watch, beginning],
+  );
   const mayRead = state.session.may('ops:read');
   const done = (words: string | undefined) => {
     setNote(words);

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
 import { addPath, addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
-import { mayCommand } from '../state/commands/may-command.ts';
 import { viewOf } from '../state/orders/blotter-view.ts';
 import { keptLayout } from '../state/orders/kept-layout.ts';
 import type { Scope, Session } from '../state/session.ts';
@@ -88,6 +87,6 @@ export function titleOf({ screen, params }: Place): string {
 /** The screens this reader may open. */
 export function navigation(session: Session): readonly NavigationEntry[] {
   return entries.filter(
-    ({ needs, commands }) => needs.some((scope) => session.may(scope)) && (commands !== true || mayCommand(session)),
+    ({ needs, commands }) => needs.some((scope) => session.may(scope)) && (commands !== true || session.mayCommand()),
   );
 }

@@ -6,12 +6,12 @@ import { commandStateText } from '../parts/command-words.ts';
 import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
-import { plural } from '../parts/plural.ts';
 import { useModal } from '../parts/use-modal.ts';
 import { useValue } from '../parts/use-value.ts';
 import { sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Hit, Search } from '../state/orders/search.ts';
+import { plural } from '../state/text/word-text.ts';
 
 interface SearchBoxProps {
   readonly state: ConsoleState;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { faultNote } from '../parts/notes.tsx';
+import { useWhileShown } from '../parts/use-while-shown.ts';
 import type { Session } from '../state/session.ts';
 
 interface SignInProps {
@@ -27,14 +28,14 @@ export function SignIn({ session, why }: SignInProps) {
   const [busy, setBusy] = useState(false);
   const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });
   useEffect(() => setFault(why), [why]);
-  useEffect(() => {
-    const abort = new AbortController();
-    void session.issuer.knownSettings(abort.signal).then((found) => {
-      if (!abort.signal.aborted)
+  useWhileShown(
+    async (signal) => {
+      const found = await session.issuer.knownSettings(signal);
+      if (!signal.aborted)
         setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host });
-    });
-    return () => abort.abort();
-  }, [session]);
+    },
+    [session],
+  );
   const during = async (work: Promise<string | undefined>) => {
     setBusy(true);
     setFault(await work);

@@ -5,6 +5,7 @@ import { useValue } from '../parts/use-value.ts';
 import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { doubtAddress, doubtName } from '../state/doubts.ts';
+import { rateText } from '../state/pipeline-steps.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
 import { zoneText } from '../state/text/zone-text.ts';
 
@@ -98,8 +99,4 @@ function factsOf({ status, complete }: StatusState, { rate, silentMs }: ConsoleS
       )}
     </span>
   );
-}
-
-function rateText(rate: number): string {
-  return rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
 }

@@ -4,13 +4,11 @@ import type { CancelAllDocument } from '../../../contract/rest-answers.ts';
 import type { Listeners } from '../listeners.ts';
 import { isOpen } from '../orders/order-row.ts';
 import type { OrderStore } from '../orders/order-store.ts';
-import { type Ports, pause } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { pause } from '../ports.ts';
+import { type Answer, type RestDeps, sentenceOf } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
 
-interface RunDeps {
-  readonly ports: Ports;
-  readonly rest: Rest;
+interface RunDeps extends RestDeps {
   readonly orders: OrderStore;
   readonly results: Listeners<CommandResult>;
 }
@@ -79,8 +77,7 @@ export class CancelAllRun {
 
   /** Follows it until nothing is open any more, or `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    const end = this.deps.results.add((result) => this.takeResult(result));
-    signal.addEventListener('abort', end, { once: true });
+    this.deps.results.add((result) => this.takeResult(result), signal);
     while (!signal.aborted) {
       const answer = this.answer.peek();
       const isOver = answer !== undefined && !answer.open && !answer.inForce;

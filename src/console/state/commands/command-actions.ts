@@ -1,6 +1,6 @@
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import { isTerminal } from '../../../domain/order.ts';
-import type { Scope } from '../session.ts';
+import type { Session } from '../session.ts';
 
 /** The results a person may give to a command, each with its meaning. */
 export function resolutions(kind: CommandHistory['kind']): readonly (readonly [result: string, words: string])[] {
@@ -28,26 +28,18 @@ interface CommandActions {
   readonly another: boolean;
 }
 
-/**
- * `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all.
- */
 export function actionsOf(
-  {
-    state,
-    orderId,
-    orderStatus,
-    kind,
-    unresolved,
-  }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind' | 'unresolved'>,
-  { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
+  { state, orderId, orderStatus, kind, unresolved }: CommandHistory,
+  session: Pick<Session, 'may' | 'mayCommand'>,
 ): CommandActions {
+  const mayOperate = session.may('ops:write');
   const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !isTerminal(orderStatus);
   // The platform is not asked about a place once its order is there: the stream brings the rest.
   const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));
   return {
-    probe: may('ops:write') && isAskedAbout,
-    resolve: may('ops:write') && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
-    cancel: may('orders:write') && commandsOn && isOpenOrder,
-    another: may('orders:write') && commandsOn && kind === 'place' && !unresolved,
+    probe: mayOperate && isAskedAbout,
+    resolve: mayOperate && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
+    cancel: session.mayCommand() && isOpenOrder,
+    another: session.mayCommand() && kind === 'place' && !unresolved,
   };
 }

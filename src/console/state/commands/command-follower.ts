@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals-core';
 import type { CommandResult, OrderUpdate } from '../../../../types/records.d.ts';
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
-import { type Ports, pause } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { pause } from '../ports.ts';
+import { type Answer, type RestDeps, sentenceOf } from '../rest.ts';
 
 type FollowedState =
   | { readonly kind: 'loading' }
@@ -27,13 +27,11 @@ export class CommandFollower {
   readonly state = signal<FollowedState>({ kind: 'loading' });
   private wake: (() => void) | undefined;
   private isNewsWaiting = false;
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
   private readonly commandId: string;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, commandId: string) {
-    this.ports = deps.ports;
-    this.rest = deps.rest;
+  constructor(deps: RestDeps, commandId: string) {
+    this.deps = deps;
     this.commandId = commandId;
   }
 
@@ -41,10 +39,10 @@ export class CommandFollower {
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.isNewsWaiting = false;
-      const answer = await this.rest.get<CommandHistory>(`/v1/commands/${this.commandId}`, {}, signal);
+      const answer = await this.deps.rest.get<CommandHistory>(`/v1/commands/${this.commandId}`, {}, signal);
       if (signal.aborted) return;
       this.state.value = this.stateAfter(answer);
-      await pause(this.ports, restMs, signal);
+      await pause(this.deps.ports, restMs, signal);
       if (!this.isNewsWaiting) await this.news(signal);
     }
   }
@@ -82,7 +80,7 @@ export class CommandFollower {
     const ms = this.waitMs();
     if (ms === undefined)
       await new Promise<void>((resolve) => wait.signal.addEventListener('abort', () => resolve(), { once: true }));
-    else await pause(this.ports, ms, wait.signal);
+    else await pause(this.deps.ports, ms, wait.signal);
     signal.removeEventListener('abort', this.wake);
     this.wake = undefined;
   }
@@ -95,6 +93,6 @@ export class CommandFollower {
     const { nextProbe, recomputed } = state.command;
     if (!recomputed.agrees && recomputed.complete && state.command.resolvedAt === undefined) return agreesSoonMs;
     if (nextProbe === undefined) return undefined;
-    return Math.max(afterProbeMs, Date.parse(nextProbe.at) - this.ports.nowMs() + afterProbeMs);
+    return Math.max(afterProbeMs, Date.parse(nextProbe.at) - this.deps.ports.nowMs() + afterProbeMs);
   }
 }

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals-core';
 import type { CommandResult } from '../../../../types/records.d.ts';
-import type { Ports } from '../ports.ts';
-import { type Answer, type Failure, type Rest, sentenceOf } from '../rest.ts';
+import { type Answer, type Failure, type Page, type RestDeps, sentenceOf } from '../rest.ts';
 import {
   type CommandFilters,
   type CommandRow,
@@ -11,11 +10,6 @@ import {
   matches,
   rowOfResult,
 } from './command-row.ts';
-
-interface CommandPage {
-  readonly items: readonly CommandRow[];
-  readonly next?: string;
-}
 
 type CommandListState =
   | { readonly kind: 'loading' }
@@ -51,13 +45,11 @@ export class CommandList {
   private fault: string | undefined;
   private drawing = false;
   private readingAgain = false;
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
   private readonly filters: CommandFilters;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, filters: CommandFilters) {
-    this.ports = deps.ports;
-    this.rest = deps.rest;
+  constructor(deps: RestDeps, filters: CommandFilters) {
+    this.deps = deps;
     this.filters = filters;
   }
 
@@ -122,10 +114,10 @@ export class CommandList {
     over: Readonly<Record<string, string | undefined>>,
     signal: AbortSignal,
     most = 1,
-  ): Promise<Answer<CommandPage>> {
+  ): Promise<Answer<Page<CommandRow>>> {
     const { order, ...filters } = this.filters;
     const query = { ...filters, ...(order !== undefined && { q: order }), limit: pageSize, ...over };
-    return this.rest.getPages<CommandPage>('/v1/commands', query, { most, signal });
+    return this.deps.rest.getPages<Page<CommandRow>>('/v1/commands', query, { most, signal });
   }
 
   /** Only the service knows a new command's key: it is asked, at most once a second. */
@@ -133,7 +125,7 @@ export class CommandList {
     const { until } = this;
     if (this.readingAgain || until === undefined) return;
     this.readingAgain = true;
-    this.ports.after(readAgainMs, async () => {
+    this.deps.ports.after(readAgainMs, async () => {
       this.readingAgain = false;
       const page = await this.page({}, until);
       if (page.kind !== 'ok' || until.aborted) return;
@@ -146,7 +138,7 @@ export class CommandList {
   private publishSoon(): void {
     if (this.drawing) return;
     this.drawing = true;
-    this.ports.frame(() => {
+    this.deps.ports.frame(() => {
       this.drawing = false;
       this.publish();
     });

@@ -1,5 +1,5 @@
-import { type Ports, pause } from '../ports.ts';
-import type { Answer, Rest } from '../rest.ts';
+import { pause } from '../ports.ts';
+import type { Answer, RestDeps } from '../rest.ts';
 
 interface KeyedRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
@@ -18,18 +18,16 @@ const waitsMs = [500, 2_000] as const;
  */
 export class KeyedSend<T> {
   readonly key: string;
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
   private underWay: Promise<Answer<T>> | undefined;
   /** A try had no answer, and may have done it. */
   private unanswered = false;
   private readonly signOuts: number;
 
-  constructor({ ports, rest }: { readonly ports: Ports; readonly rest: Rest }) {
-    this.ports = ports;
-    this.rest = rest;
-    this.signOuts = rest.signOuts;
-    this.key = `console-${ports.newId()}`;
+  constructor(deps: RestDeps) {
+    this.deps = deps;
+    this.signOuts = deps.rest.signOuts;
+    this.key = `console-${deps.ports.newId()}`;
   }
 
   /**
@@ -47,15 +45,15 @@ export class KeyedSend<T> {
     let answer = await this.tryOnce(request);
     for (const waitMs of waitsMs) {
       if (answer.kind !== 'away') return answer;
-      await pause(this.ports, waitMs, new AbortController().signal);
+      await pause(this.deps.ports, waitMs, new AbortController().signal);
       answer = await this.tryOnce(request);
     }
     return answer;
   }
 
   private async tryOnce({ method, path, body, headers }: KeyedRequest): Promise<Answer<T>> {
-    if (this.rest.signOuts !== this.signOuts) return { kind: 'away' };
-    const answer = await this.rest.send<T>(method, path, {
+    if (this.deps.rest.signOuts !== this.signOuts) return { kind: 'away' };
+    const answer = await this.deps.rest.send<T>(method, path, {
       ...(body !== undefined && { body }),
       headers: { ...headers, 'idempotency-key': this.key },
     });

@@ -10,11 +10,10 @@ import type { Answer } from '../rest.ts';
 import type { Session } from '../session.ts';
 import { plainNumber } from '../text/decimal-text.ts';
 import { KeyedSend } from './keyed-send.ts';
-import { mayCommand } from './may-command.ts';
 
 /** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
-  if (!mayCommand(session)) return [];
+  if (!session.mayCommand()) return [];
   // What the platform makes of a cancel after the end is for it to say.
   return traits[stream].replaces !== 'no' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }

@@ -2,8 +2,7 @@ import { signal } from '@preact/signals-core';
 import { cancelPath } from '../../../contract/order-path.ts';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import { keyOf, type ListedOrder } from '../orders/order-row.ts';
-import type { Ports } from '../ports.ts';
-import type { Answer, Rest } from '../rest.ts';
+import type { Answer, RestDeps } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
 
 /** One of the orders, with the answer to its cancel; undefined: it is on its way. */
@@ -22,9 +21,9 @@ const mostAtOnce = 4;
 export class OrderCancels {
   readonly lines = signal<readonly CancelLine[]>([]);
   private readonly sends = new Map<string, KeyedSend<CommandAnswer>>();
-  private readonly deps: { readonly ports: Ports; readonly rest: Rest };
+  private readonly deps: RestDeps;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }) {
+  constructor(deps: RestDeps) {
     this.deps = deps;
   }
 

@@ -6,13 +6,9 @@ import { accountsPolled } from '../account-rows.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { Polled, polledAt } from '../polled.ts';
 import { pause } from '../ports.ts';
-import type { Answer } from '../rest.ts';
+import type { Answer, Page } from '../rest.ts';
 
-interface Items<T> {
-  readonly items: readonly T[];
-}
-
-interface ExposureNow extends Items<ExposureLine> {
+interface ExposureNow extends Page<ExposureLine> {
   readonly atMs: number;
 }
 
@@ -34,8 +30,8 @@ const exposureShare = 0.1;
 export class RiskWatch {
   readonly exposure: Polled<ExposureNow>;
   readonly halts: Polled<HaltsNow>;
-  readonly approvals: Polled<Items<ApprovalDocument>>;
-  readonly limits: Polled<Items<LimitLine>>;
+  readonly approvals: Polled<Page<ApprovalDocument>>;
+  readonly limits: Polled<Page<LimitLine>>;
   readonly accounts: Polled<AccountListDocument>;
   private readonly state: ConsoleState;
   private changed = true;
@@ -56,16 +52,15 @@ export class RiskWatch {
     this.accounts = accountsPolled(state, slowMs);
   }
 
-  /** Listens to the stream. Returns a function to end it. */
-  listen(): () => void {
+  /** Listens to the stream until `signal` aborts. */
+  listen(signal: AbortSignal): void {
     const { updates, results, halts } = this.state;
     const changed = () => {
       this.changed = true;
     };
-    const ends = [updates.add(changed), results.add(changed), halts.add((halt) => this.takeHalt(halt))];
-    return () => {
-      for (const end of ends) end();
-    };
+    updates.add(changed, signal);
+    results.add(changed, signal);
+    halts.add((halt) => this.takeHalt(halt), signal);
   }
 
   /** After an action: reads at once what it may have changed. */
@@ -97,7 +92,7 @@ export class RiskWatch {
     while (!this.changed && session.may('orders:read') && !signal.aborted) await pause(ports, lookMs, signal);
     this.changed = false;
     const startedMs = ports.monotonicMs();
-    const answer = await rest.get<Items<ExposureLine>>('/v1/exposure', {}, signal);
+    const answer = await rest.get<Page<ExposureLine>>('/v1/exposure', {}, signal);
     this.exposureTookMs = ports.monotonicMs() - startedMs;
     if (answer.kind === 'ok') return { ...answer, body: { items: answer.body.items, atMs: ports.nowMs() } };
     this.changed = true;

@@ -1,7 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandAnswer } from '../../../contract/rest-answers.ts';
-import type { Ports } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { type Answer, type Page, type Rest, type RestDeps, sentenceOf } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
 import { emptyFields, faultsIn, firstWords, requestOf, type TicketFields, type TicketKind } from './ticket-body.ts';
 
@@ -28,7 +27,7 @@ export class Ticket {
   private readonly rest: Rest;
   private readonly keyed: KeyedSend<CommandAnswer>;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, prefilled: Partial<TicketFields> = {}) {
+  constructor(deps: RestDeps, prefilled: Partial<TicketFields> = {}) {
     this.rest = deps.rest;
     this.keyed = new KeyedSend(deps);
     this.fields = signal<TicketFields>({ ...emptyFields(prefilled.kind), ...prefilled });
@@ -78,7 +77,7 @@ export class Ticket {
 
   private async findCommand(): Promise<Progress | undefined> {
     const query = { idempotencyKey: this.key };
-    const answer = await this.rest.get<{ readonly items: readonly CommandAnswer[] }>('/v1/commands', query);
+    const answer = await this.rest.get<Page<CommandAnswer>>('/v1/commands', query);
     // There is one, whatever became of it.
     if (answer.kind !== 'ok') return { kind: 'away' };
     const commandId = answer.body.items[0]?.commandId;

@@ -5,8 +5,7 @@ type Reader = Pick<ConsoleState, 'ports' | 'session'>;
 
 /** Each reader has their own layout in this browser. */
 function nameOf({ session }: Reader): string {
-  const state = session.state.peek();
-  return `tidemark.layout ${state.kind === 'open' ? state.rights.principal : ''}`;
+  return `tidemark.layout ${session.rights?.principal ?? ''}`;
 }
 
 export function keptLayout(reader: Reader): Layout {

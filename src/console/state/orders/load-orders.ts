@@ -1,11 +1,6 @@
-import { type Ports, pause } from '../ports.ts';
-import type { Rest } from '../rest.ts';
+import { pause } from '../ports.ts';
+import type { Page, RestDeps } from '../rest.ts';
 import type { ListedOrder } from './order-row.ts';
-
-interface OrderPage {
-  readonly items: readonly ListedOrder[];
-  readonly next?: string;
-}
 
 /** `cut`: there are more than `most`. */
 export type LoadEnd =
@@ -30,7 +25,7 @@ const queries = { open: { open: 'true' }, over: { open: 'false', sort: '-updated
  * first rows show before the last are read.
  */
 export async function loadOrders(
-  { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
+  { ports, rest }: RestDeps,
   { which, most }: LoadOptions,
   take: (items: readonly ListedOrder[]) => void,
   signal: AbortSignal,
@@ -39,7 +34,7 @@ export async function loadOrders(
   let tries = 0;
   for (let read = 0; read < most; ) {
     const query = { ...queries[which], limit: String(pageSize), cursor };
-    const answer = await rest.get<OrderPage>('/v1/orders', query, signal);
+    const answer = await rest.get<Page<ListedOrder>>('/v1/orders', query, signal);
     if (signal.aborted) return { kind: 'failed', why: 'it was left' };
     if (answer.kind !== 'ok') {
       tries += 1;

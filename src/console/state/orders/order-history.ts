@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals-core';
 import type { OrderUpdate, Stream } from '../../../../types/records.d.ts';
-import { type Ports, pause } from '../ports.ts';
-import { type Failure, type Rest, sentenceOf } from '../rest.ts';
+import { pause } from '../ports.ts';
+import { type Failure, type Page, type RestDeps, sentenceOf } from '../rest.ts';
 import { parseExact } from '../text/exact-json.ts';
 import type { ListedOrder } from './order-row.ts';
 
@@ -24,10 +24,8 @@ type HistoryState =
       readonly stale?: string;
     };
 
-interface UpdatePage {
-  readonly items: readonly OrderUpdate[];
+interface UpdatePage extends Page<OrderUpdate> {
   readonly recordedAt: readonly string[];
-  readonly next?: string;
 }
 
 const pageSize = '500';
@@ -37,8 +35,7 @@ const readAgainMs = 5_000;
 /** One order with its whole history: read once, then kept up by the stream. */
 export class OrderHistory {
   readonly state = signal<HistoryState>({ kind: 'loading' });
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private readonly deps: RestDeps;
   private readonly stream: Stream;
   private readonly orderId: string;
   /** Updates that came during the read. */
@@ -46,12 +43,8 @@ export class OrderHistory {
   /** Reads under way: a new one begins before the old one has ended. */
   private reads = 0;
 
-  constructor(
-    { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
-    { stream, orderId }: { readonly stream: Stream; readonly orderId: string },
-  ) {
-    this.ports = ports;
-    this.rest = rest;
+  constructor(deps: RestDeps, { stream, orderId }: { readonly stream: Stream; readonly orderId: string }) {
+    this.deps = deps;
     this.stream = stream;
     this.orderId = orderId;
   }
@@ -67,7 +60,7 @@ export class OrderHistory {
       this.reads -= 1;
       if (this.reads === 0) for (const update of this.early.splice(0)) this.takeUpdate(update);
       if (isOver) return;
-      await pause(this.ports, readAgainMs, signal);
+      await pause(this.deps.ports, readAgainMs, signal);
     }
   }
 
@@ -78,7 +71,12 @@ export class OrderHistory {
     const recordedAt = new Map<string, string>();
     let after: string | undefined;
     do {
-      const page = await this.rest.get<UpdatePage>(`${path}/updates`, { limit: pageSize, after }, signal, parseExact);
+      const page = await this.deps.rest.get<UpdatePage>(
+        `${path}/updates`,
+        { limit: pageSize, after },
+        signal,
+        parseExact,
+      );
       if (page.kind !== 'ok') return this.fail(page, signal);
       const { items, recordedAt: times } = page.body;
       updates.push(...items);
@@ -86,7 +84,7 @@ export class OrderHistory {
       after = page.body.next;
     } while (after !== undefined && updates.length < mostUpdates);
     // Behind its updates, so that it is never older than they are: the stream brings what is newer.
-    const order = await this.rest.get<ListedOrder>(path, {}, signal, parseExact);
+    const order = await this.deps.rest.get<ListedOrder>(path, {}, signal, parseExact);
     if (order.kind !== 'ok') return this.fail(order, signal);
     if (signal.aborted) return true;
     this.state.value = { kind: 'shown', order: order.body, updates, recordedAt, cut: after !== undefined };

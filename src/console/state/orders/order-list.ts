@@ -31,13 +31,13 @@ export class OrderList {
   /** Groups folded by a reader, or unfolded while only sums are shown. */
   private readonly turned = new Set<string>();
   private paused = false;
-  private readonly end: () => void;
+  private readonly closing = new AbortController();
 
   constructor(store: OrderStore, view: BlotterView) {
     this.store = store;
     this.view = view;
     this.groups = this.newGroups();
-    this.end = store.listen((changes) => this.take(changes));
+    store.changes.add((changes) => this.take(changes), this.closing.signal);
     this.rebuild();
   }
 
@@ -95,7 +95,7 @@ export class OrderList {
 
   close(): void {
     this.holding?.cancel();
-    this.end();
+    this.closing.abort();
   }
 
   private goOn(): void {

@@ -1,4 +1,5 @@
 import type { OrderUpdate } from '../../../../types/records.d.ts';
+import { Listeners } from '../listeners.ts';
 import type { Ports } from '../ports.ts';
 import { isNewer, isOpen, type ListedOrder, type OrderRow, rowOfListed, rowOfUpdate } from './order-row.ts';
 
@@ -22,11 +23,12 @@ export class OrderStore {
   readonly rows = new Map<string, OrderRow>();
   /** Updates that arrived, with those older than the known state. */
   received = 0;
+  /** Each frame's. */
+  readonly changes = new Listeners<OrderChanges>();
   private changed = new Map<string, OrderRow>();
   private gone = new Set<string>();
   /** Orders that are over, by their last change, oldest first. */
   private readonly closed = new Set<string>();
-  private readonly listeners = new Set<(changes: OrderChanges) => void>();
   private rank = 0;
   private asked = false;
   private readonly ports: Pick<Ports, 'frame' | 'monotonicMs'>;
@@ -55,12 +57,6 @@ export class OrderStore {
     this.closed.clear();
     this.changed.clear();
     this.ask();
-  }
-
-  /** Calls `listener` with each frame's changes. Returns a function to end this. */
-  listen(listener: (changes: OrderChanges) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
   }
 
   private put(row: OrderRow): void {
@@ -101,7 +97,7 @@ export class OrderStore {
     const changes: OrderChanges = { changed: this.changed, gone: this.gone };
     this.changed = new Map();
     this.gone = new Set();
-    for (const listener of this.listeners) listener(changes);
+    this.changes.call(changes);
   }
 }
 

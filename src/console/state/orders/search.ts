@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals-core';
 import { readAccounts } from '../account-rows.ts';
-import { addressOf, blotterAddress, orderAddress } from '../address.ts';
+import { blotterAddress, commandAddress, orderAddress } from '../address.ts';
 import type { CommandRow } from '../commands/command-row.ts';
-import { type Ports, pause } from '../ports.ts';
-import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { pause } from '../ports.ts';
+import { type Answer, type Page, type RestDeps, sentenceOf } from '../rest.ts';
 import type { Scope } from '../session.ts';
 import { defaultView } from './blotter-view.ts';
 import type { ListedOrder } from './order-row.ts';
@@ -25,11 +25,6 @@ interface SearchState {
   readonly fault?: string;
 }
 
-interface OrderPage {
-  readonly items: readonly ListedOrder[];
-  readonly next?: string;
-}
-
 interface AccountItem {
   readonly accountId: string;
   readonly openOrders: number;
@@ -46,14 +41,12 @@ const askable = /^[^\p{Cc}]{2,128}$/u;
 export class Search {
   readonly state = signal<SearchState>(none);
   private asking = new AbortController();
-  private accounts: Promise<Answer<{ readonly items: readonly AccountItem[] }>> | undefined;
-  private readonly ports: Ports;
-  private readonly rest: Rest;
+  private accounts: Promise<Answer<Page<AccountItem>>> | undefined;
+  private readonly deps: RestDeps;
   private readonly may: (scope: Scope) => boolean;
 
-  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, may: (scope: Scope) => boolean) {
-    this.ports = deps.ports;
-    this.rest = deps.rest;
+  constructor(deps: RestDeps, may: (scope: Scope) => boolean) {
+    this.deps = deps;
     this.may = may;
   }
 
@@ -67,7 +60,7 @@ export class Search {
       return;
     }
     this.state.value = { ...this.state.peek(), isAsking: true };
-    await pause(this.ports, restMs, signal);
+    await pause(this.deps.ports, restMs, signal);
     if (signal.aborted) return;
     const parts = await Promise.all([this.commands(text, signal), this.orders(text, signal), this.accountHits(text)]);
     if (signal.aborted) return;
@@ -83,12 +76,12 @@ export class Search {
   }
 
   private async commands(q: string, signal: AbortSignal): Promise<Part> {
-    const answer = await this.rest.get<{ items: CommandRow[] }>('/v1/commands', { q, limit: mostOfAKind }, signal);
+    const answer = await this.deps.rest.get<Page<CommandRow>>('/v1/commands', { q, limit: mostOfAKind }, signal);
     return partOf(answer, ({ items }) =>
       items.map((command) => ({
         kind: 'command',
         command,
-        address: addressOf('command', { commandId: command.commandId }),
+        address: commandAddress(command.commandId),
       })),
     );
   }
@@ -97,7 +90,7 @@ export class Search {
     if (!this.may('orders:read')) return { hits: [] };
     const most = Number(mostOfAKind);
     const list = { q, limit: mostOfAKind };
-    const answer = await this.rest.getPages<OrderPage>('/v1/orders', list, { most, signal });
+    const answer = await this.deps.rest.getPages<Page<ListedOrder>>('/v1/orders', list, { most, signal });
     const part = partOf(answer, ({ items }) =>
       items.slice(0, most).map((order) => ({ kind: 'order', order, address: orderAddress(order) })),
     );
@@ -107,7 +100,7 @@ export class Search {
 
   /** The list of accounts is read once for a search: it is short, and changes rarely. */
   private async accountHits(text: string): Promise<Part> {
-    this.accounts ??= readAccounts(this.rest);
+    this.accounts ??= readAccounts(this.deps.rest);
     const answer = await this.accounts;
     if (answer.kind !== 'ok') this.accounts = undefined;
     const wanted = text.toLowerCase();
