@@ -1,8 +1,11 @@
-import { openPage } from './open-page.tsx';
+import { h, render } from 'preact';
 import { loadAgain } from './parts/load-again.ts';
+import { keepPressesWhole } from './parts/whole-press.ts';
+import { ConsoleState } from './state/console-state.ts';
 import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
 import { sleeplessClock } from './state/sleepless-clock.ts';
+import { App } from './views/app.tsx';
 
 // The only file that touches the browser's clock, timers, randomness, network and storage.
 
@@ -104,7 +107,10 @@ function frame(run: () => void): void {
 
 const place = document.getElementById('console');
 if (place === null) throw new Error('the page has no place for the console');
-openPage(ports, place);
+keepPressesWhole(ports);
+const state = new ConsoleState(ports);
+render(h(App, { state }), place);
+void state.start();
 
 // A module runs once the style sheets were loaded, or could not be.
 for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]'))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factDetail, factText } from '../../src/console/parts/fact-words.ts';
+import { factDetail, factText } from '../../src/console/parts/command-words.ts';
 import { type Step, timelineOf } from '../../src/console/state/commands/command-timeline.ts';
 import { ageText } from '../../src/console/state/text/age-text.ts';
 import { termsText } from '../../src/domain/terms-text.ts';

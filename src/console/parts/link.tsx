@@ -30,7 +30,7 @@ export function Link({ to, current, children, ...rest }: LinkProps) {
   );
 }
 
-/** An order's id, which leads to its page. */
+/** An order's id, as a link to its page. */
 export function orderLink(order: Parameters<typeof orderAddress>[0]): VNode {
   return (
     <Link class="id" to={orderAddress(order)}>
@@ -39,7 +39,7 @@ export function orderLink(order: Parameters<typeof orderAddress>[0]): VNode {
   );
 }
 
-/** A command's id, or other words for it, which lead to its page. */
+/** A command's id, or other words for it, as a link to its page. */
 export function commandLink(commandId: string, words?: string): VNode {
   return (
     <Link class={words === undefined ? 'id' : ''} to={commandAddress(commandId)}>

@@ -17,3 +17,34 @@ export function faultNote(text: string): VNode {
     </p>
   );
 }
+
+/** Says that the figures below are old, and why; nothing while they are new. */
+export function staleNote({
+  value,
+  fault,
+}: {
+  readonly value: unknown;
+  readonly fault: string | undefined;
+}): VNode | null {
+  if (value === undefined || fault === undefined) return null;
+  return (
+    <p class="stale" role="status">
+      These figures are old. {fault} Trying again …
+    </p>
+  );
+}
+
+/** In place of a missing value: it is being read, or why it cannot be. */
+export function waitingNote({ fault }: { readonly fault: string | undefined }, what: string): VNode {
+  if (fault === undefined)
+    return (
+      <p class="hint panel-body" role="status">
+        Reading {what} …
+      </p>
+    );
+  return (
+    <p class="hint panel-body" role="alert">
+      {fault} Trying again …
+    </p>
+  );
+}

@@ -22,13 +22,13 @@ export type Failure = Problem | { readonly kind: 'away' };
 /** An answer from REST. */
 export type Answer<T> = Ok<T> | Failure;
 
-/** A part of a list, and where the next one begins. */
+/** Rows from a list; `next` begins the following ones. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next?: string | undefined;
 }
 
-/** For what asks the service, with its own waits. */
+/** Asking the service takes both: each wait has a timer. */
 export interface RestDeps {
   readonly ports: Ports;
   readonly rest: Rest;

@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import { number, Table, unseen } from '../parts/table.tsx';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 import { type AccountRow, auditText, isTokenLate, stateWords } from '../state/account-rows.ts';
-import type { ReadKind } from './read-dialog.tsx';
+
+export type ReadKind = 'read' | 'backfill';
 
 interface TableProps {
   readonly rows: readonly AccountRow[];

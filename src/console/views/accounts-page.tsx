@@ -1,16 +1,17 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
-import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
-import { usePolled } from '../parts/use-polled.ts';
+import { staleNote, waitingNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
+import { usePolled } from '../parts/use-while-shown.ts';
 import { type AccountRow, accountsPolled, sortedAccounts } from '../state/account-rows.ts';
 import { addressOf } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
 import { AccountDetail } from './account-detail.tsx';
-import { AccountTable } from './account-table.tsx';
+import { AccountTable, type ReadKind } from './account-table.tsx';
 import { absentOrders, connections, credentials } from './connections.tsx';
-import { ReadDialog, type ReadKind } from './read-dialog.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 const everyMs = 4_000;
@@ -98,5 +99,43 @@ export function AccountsPage({ state, query }: ScreenProps) {
         />
       )}
     </div>
+  );
+}
+
+interface DialogProps {
+  readonly state: ConsoleState;
+  readonly kind: ReadKind;
+  readonly row: AccountRow;
+  readonly done: () => void;
+  readonly close: () => void;
+}
+
+/** Asks for a read of one account on one stream. */
+function ReadDialog({ state, kind, row: { accountId, stream }, done, close }: DialogProps) {
+  const [from, setFrom] = useState('');
+  const run = (reason: string) => {
+    // The field has the reader's own time without a zone.
+    const body = { reason, stream, ...(kind === 'backfill' && from !== '' && { from: new Date(from).toISOString() }) };
+    return state.rest.send('POST', `/v1/accounts/${encodeURIComponent(accountId)}/${kind}`, { body });
+  };
+  const whole = 'All orders that changed since then are read from the platform, or every order of the account.';
+  const newest =
+    'All orders that changed since the last complete read are read from the platform, and each order that is open here.';
+  return (
+    <ActionDialog
+      title={`${kind === 'read' ? 'Read now' : 'Backfill'}: ${accountId}, ${stream}`}
+      text={`${kind === 'read' ? newest : whole} Nothing that is known already is changed by it.`}
+      label={kind === 'read' ? 'Read now' : 'Backfill'}
+      run={run}
+      done={done}
+      close={close}
+    >
+      {kind === 'backfill' && (
+        <label>
+          Changes since (empty: the whole account)
+          <input type="datetime-local" step="1" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
+        </label>
+      )}
+    </ActionDialog>
   );
 }

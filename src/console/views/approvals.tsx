@@ -5,7 +5,7 @@ import { commandStateText } from '../parts/command-words.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
-import { usePolled } from '../parts/use-polled.ts';
+import { usePolled } from '../parts/use-while-shown.ts';
 import { scopeText } from '../parts/words.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
-import { fillBar } from '../parts/fill-bar.tsx';
-import { instrumentParts, instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Link } from '../parts/link.tsx';
+import { fillBar, instrumentParts, instrumentText, sizeText } from '../parts/order-text.tsx';
 import { timeText, timeWords } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { commandAddress, orderAddress } from '../state/address.ts';

@@ -1,10 +1,12 @@
 import { Component, type VNode } from 'preact';
 import { dayOf } from '../parts/time-text.tsx';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
-import type { ListRow } from '../state/orders/order-groups.ts';
+import { type GroupPart, type GroupRow, groupText, type ListRow, summed } from '../state/orders/order-groups.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
-import { cellOf, labelOf } from './blotter-columns.tsx';
-import type { ColumnSizes } from './column-sizes.tsx';
+import { amountText, textOfUnits } from '../state/text/decimal-text.ts';
+import { plural } from '../state/text/word-text.ts';
+import { amountCell, cellOf, labelOf, leastPlaces } from './blotter-columns.tsx';
+import { type ColumnSizes, spanOf } from './column-sizes.tsx';
 
 interface RowProps {
   readonly row: OrderRow;
@@ -115,4 +117,57 @@ function cellsOf({ row, columns, lines, sizes, flashing, nowMs }: RowProps, odd:
 
 export function cellClass(name: ColumnName): string {
   return `cell col-${name}${isAmount(name) ? ' number' : ''}`;
+}
+
+interface LineProps {
+  readonly row: GroupRow;
+  readonly group: readonly GroupPart[];
+  readonly index: number;
+  readonly height: number;
+  readonly columns: readonly ColumnName[];
+  readonly active: boolean;
+  readonly selected: boolean;
+}
+
+/** A group's line: its name with a side, and this side's sums. */
+export function GroupLine({ row, group, index, height, columns, active, selected }: LineProps): VNode {
+  const span = spanOf(columns);
+  return (
+    <div role="row" {...rowProps({ row, index, height, selected })} class={active ? 'row group active' : 'row group'}>
+      <div role="gridcell" aria-colspan={span} class="cell group-name" style={`--span:${span}`}>
+        {row.leads ? (
+          <button class="fold" aria-expanded={!row.folded}>
+            {row.folded ? '▸' : '▾'} {groupText(row, group)}
+          </button>
+        ) : (
+          <span class="other-side">{groupText(row, group)}</span>
+        )}{' '}
+        <span class="soft">{plural(row.orders, 'order')}</span>
+      </div>
+      {columns.slice(span).map((name) => {
+        const sum = row.sums[summed.indexOf(name)];
+        return (
+          <div
+            role="gridcell"
+            aria-label={sum === undefined ? undefined : sumLabel(name, sum, row.unpriced)}
+            class={cellClass(name)}
+            data-label={columnOf(name).label}
+          >
+            {name === 'value' && row.unpriced > 0 && (
+              <span class="doubt" title={`${plural(row.unpriced, 'order')} without a price left out`}>
+                ≥{' '}
+              </span>
+            )}
+            {sum !== undefined && amountCell(name, textOfUnits(sum), leastPlaces(name, 0))}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** In one piece for readers of the screen, as `labelOf` of an order's amounts. */
+function sumLabel(name: ColumnName, sum: bigint, unpriced: number): string {
+  const amount = amountText(textOfUnits(sum), leastPlaces(name, 0));
+  return `${columnOf(name).label} ${name === 'value' && unpriced > 0 ? 'at least ' : ''}${amount}`;
 }

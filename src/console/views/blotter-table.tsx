@@ -15,9 +15,8 @@ import { RowSlots } from '../state/orders/row-slots.ts';
 import type { Ports } from '../state/ports.ts';
 import { textOf } from './blotter-columns.tsx';
 import { BlotterHead } from './blotter-head.tsx';
-import { BlotterRow, rowId } from './blotter-row.tsx';
+import { BlotterRow, GroupLine, rowId } from './blotter-row.tsx';
 import { ColumnSizes, phoneSums } from './column-sizes.tsx';
-import { GroupLine } from './group-line.tsx';
 import { usePresses } from './use-presses.tsx';
 
 interface TableProps {

@@ -1,9 +1,13 @@
 import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
+import { instrumentText, sizeText } from '../parts/order-text.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
+import { useWhileShown } from '../parts/use-while-shown.ts';
+import { doubtText, sideText, statusText } from '../parts/words.ts';
 import { blotterAddress } from '../state/address.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
@@ -11,13 +15,14 @@ import { keepLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
 import { isGroup } from '../state/orders/order-groups.ts';
 import { OrderList } from '../state/orders/order-list.ts';
+import { keyOf } from '../state/orders/order-row.ts';
 import type { OrderStore } from '../state/orders/order-store.ts';
+import { amountText } from '../state/text/decimal-text.ts';
 import { plural } from '../state/text/word-text.ts';
 import { BlotterFilters } from './blotter-filters.tsx';
 import { BlotterTable } from './blotter-table.tsx';
 import { MarkedOrders } from './marked-orders.tsx';
 import { OrderActions } from './order-actions.tsx';
-import { OrderNews } from './order-news.tsx';
 
 interface BlotterProps {
   readonly state: ConsoleState;
@@ -162,4 +167,33 @@ function accountsIn({ rows }: OrderStore): string[] {
   const accounts = new Set<string>();
   for (const { accountId } of rows.values()) accounts.add(accountId);
   return [...accounts].sort().slice(0, 500);
+}
+
+/**
+ * Said to readers of the screen, who do not see a row flash: what becomes of the chosen order, and
+ * each order that gets in doubt. Nothing else: a market's every change would never be read to its
+ * end.
+ */
+function OrderNews({ state }: { readonly state: ConsoleState }) {
+  const [news, setNews] = useState('');
+  useWhileShown(
+    (signal) =>
+      state.updates.add((update) => {
+        const { changed, order } = update;
+        const isDoubt = order.certainty !== 'certain' && changed.includes('certainty');
+        // Words that stay the same are not said again.
+        if (isDoubt || state.chosenOrder.peek() === keyOf(update)) setNews(newsOf(order));
+      }, signal),
+    [state],
+  );
+  return (
+    <p class="unseen" role="status">
+      {news}
+    </p>
+  );
+}
+
+function newsOf(order: NormalisedOrder): string {
+  const { side, instrument, status, cumQty } = order;
+  return `${sideText(side)} ${instrumentText(instrument)}: ${statusText(status)}, ${amountText(cumQty)} of ${sizeText(order)} filled. ${doubtText(order)}`;
 }

@@ -1,12 +1,11 @@
 import type { VNode } from 'preact';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
-import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone } from '../parts/command-words.ts';
-import { instrumentText } from '../parts/instrument-text.ts';
 import { Link, orderLink } from '../parts/link.tsx';
+import { instrumentText } from '../parts/order-text.tsx';
 import { Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Age, timeText } from '../parts/time-text.tsx';
 import { sideText } from '../parts/words.ts';
 import { commandAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';

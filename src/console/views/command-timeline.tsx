@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
-import { commandStateText } from '../parts/command-words.ts';
-import { factDetail, factText, reasonText } from '../parts/fact-words.ts';
+import { commandStateText, factDetail, factText, reasonText } from '../parts/command-words.ts';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 import { type Fact, type Step, type TimelineGroup, timelineOf } from '../state/commands/command-timeline.ts';
 import { plural } from '../state/text/word-text.ts';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
-import { Age } from '../parts/age.tsx';
 import { commandStateText, commandTone, probeText } from '../parts/command-words.ts';
+import { Age } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';

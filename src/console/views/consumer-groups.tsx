@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
-import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { staleNote, waitingNote } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
-import { usePolled } from '../parts/use-polled.ts';
+import { usePolled } from '../parts/use-while-shown.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { polledAt } from '../state/polled.ts';
 import { plural } from '../state/text/word-text.ts';

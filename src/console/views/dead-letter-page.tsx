@@ -4,14 +4,13 @@ import type { DeadLetterRowDocument } from '../../contract/dead-letter-bodies.ts
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { Link, orderLink } from '../parts/link.tsx';
-import { aloneNote } from '../parts/notes.tsx';
-import { staleNote } from '../parts/polled-notes.tsx';
+import { aloneNote, staleNote } from '../parts/notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
-import { usePolled } from '../parts/use-polled.ts';
+import { usePolled } from '../parts/use-while-shown.ts';
 import { addressOf } from '../state/address.ts';
 import { polledAt } from '../state/polled.ts';
 import { visibleText } from '../state/text/visible-text.ts';
-import type { JobAction } from './job-dialog.tsx';
+import type { JobAction } from './dead-letters-page.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.result === undefined;

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Link, orderLink } from '../parts/link.tsx';
-import { waitingNote } from '../parts/polled-notes.tsx';
+import { waitingNote } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { addressOf } from '../state/address.ts';

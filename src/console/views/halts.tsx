@@ -1,8 +1,7 @@
-import { faultNote } from '../parts/notes.tsx';
-import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { faultNote, staleNote, waitingNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
-import { usePolled } from '../parts/use-polled.ts';
+import { usePolled } from '../parts/use-while-shown.ts';
 import { haltCauseText, scopeText } from '../parts/words.ts';
 import { haltsByScope, type ScopeLine } from '../state/commands/halts-by-scope.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';

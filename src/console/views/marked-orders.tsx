@@ -3,13 +3,13 @@ import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { faultNote } from '../parts/notes.tsx';
+import { orderFacts, orderText } from '../parts/order-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { OrderCancels } from '../state/commands/order-cancels.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
-import { orderFacts, orderText } from './order-actions.tsx';
 
 interface MarkedProps {
   readonly state: ConsoleState;

@@ -4,15 +4,14 @@ import type { NewTerms } from '../../contract/replace-terms.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
-import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { useKeys } from '../parts/keys.ts';
-import { fieldText, sideText, statusText } from '../parts/words.ts';
+import { orderFacts, orderText } from '../parts/order-text.tsx';
+import { fieldText } from '../parts/words.ts';
 import { changedTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
-import { amountText } from '../state/text/decimal-text.ts';
 import { ReplaceFields } from './replace-fields.tsx';
 import { Preview, usePreview } from './ticket-preview.tsx';
 
@@ -75,23 +74,6 @@ export function OrderActions({ state, order, reveal }: OrderActionsProps) {
 
 const notReplaced = 'This order cannot be replaced.';
 const notHere = 'Commands are off here, or this token may not send them.';
-
-/** The order in a few words. */
-export function orderText({ order }: ListedOrder): string {
-  return `${sideText(order.side)} ${sizeText(order)} ${instrumentText(order.instrument)}`;
-}
-
-/** All that a decision about it needs: `buy 100 KO at 64.05, part filled, 40 filled, ACC-1`. */
-export function orderFacts(listed: ListedOrder): string {
-  const { order, accountId } = listed;
-  const { price = order.price } = order.working;
-  const terms = [
-    orderText(listed),
-    ...(price === undefined ? [] : [`at ${amountText(price)}`]),
-    ...(order.stopPrice === undefined ? [] : [`stop ${amountText(order.stopPrice)}`]),
-  ];
-  return [terms.join(' '), statusText(order.status), `${amountText(order.cumQty)} filled`, accountId].join(', ');
-}
 
 interface DialogProps extends Asked {
   readonly state: ConsoleState;

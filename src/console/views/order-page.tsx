@@ -2,12 +2,11 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
-import { fillBar } from '../parts/fill-bar.tsx';
-import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
-import { aloneNote } from '../parts/notes.tsx';
-import { staleNote } from '../parts/polled-notes.tsx';
+import { aloneNote, staleNote } from '../parts/notes.tsx';
+import { fillBar, instrumentText, sizeText } from '../parts/order-text.tsx';
 import { timeText } from '../parts/time-text.tsx';
+import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
@@ -17,8 +16,8 @@ import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
 import { amountText } from '../state/text/decimal-text.ts';
+import { commandTable } from './command-table.tsx';
 import { OrderActions } from './order-actions.tsx';
-import { OrderCommands } from './order-commands.tsx';
 import { VersionLadder } from './version-ladder.tsx';
 
 interface OrderPageProps {
@@ -129,4 +128,23 @@ function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): 
     ['Closed', order.closedAt && timeText(order.closedAt, nowMs)],
   ];
   return <Facts facts={facts} />;
+}
+
+/** The commands about one order, if there are any. */
+function OrderCommands({ state, order: { orderId } }: { readonly state: ConsoleState; readonly order: ListedOrder }) {
+  const { shown, again, more } = useCommandList(state, { order: orderId });
+  if (shown.kind === 'failed')
+    return (
+      <p class="fault" role="alert">
+        The commands about this order could not be read. {shown.why} <button onClick={again}>Read again</button>
+      </p>
+    );
+  if (shown.kind === 'loading' || shown.rows.length === 0) return undefined;
+  return (
+    <>
+      <h2>Commands</h2>
+      <div class="panel commands">{commandTable(shown.rows, state, { ofOneOrder: true })}</div>
+      {shown.next !== undefined && <button onClick={more}>Show older commands</button>}
+    </>
+  );
 }

@@ -3,12 +3,12 @@ import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
-import { instrumentText, sizeText } from '../parts/instrument-text.ts';
 import { Go } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
+import { orderText } from '../parts/order-text.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { useValue } from '../parts/use-value.ts';
-import { sideText, statusText } from '../parts/words.ts';
+import { statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Hit, Search } from '../state/orders/search.ts';
 import { plural } from '../state/text/word-text.ts';
@@ -140,9 +140,7 @@ function hitView(hit: Hit): VNode {
   return (
     <>
       <b>Order</b>
-      <span>
-        {sideText(order.side)} {sizeText(order)} {instrumentText(order.instrument)}
-      </span>
+      <span>{orderText(hit.order)}</span>
       <span class="soft">
         {[statusText(order.status), accountText(hit.order), order.callerRef, orderId]
           .filter((part) => part !== undefined)
