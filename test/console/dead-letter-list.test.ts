@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   DeadLetterList,
-  deadLetterFilterOf,
+  deadLetterFilters,
   filterText,
   mostChosen,
   progressOf,
 } from '../../src/console/state/dead-letter-list.ts';
+import { filtersIn } from '../../src/console/state/filter-address.ts';
 import { visibleText } from '../../src/console/state/text/visible-text.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
@@ -26,10 +27,10 @@ async function listed(pages: Record<string, { items: object[]; next?: string }>)
 
 describe('the dead letters', () => {
   it('come page after page, with the filter of the address', async () => {
-    expect(deadLetterFilterOf(new URLSearchParams('stream=account&account=A&reason=poison'))).toEqual({
+    expect(filtersIn(deadLetterFilters, new URLSearchParams('stream=account&account=A&reason=poison'))).toEqual({
       ...{ stream: 'account', accountId: 'A', reason: 'poison' },
     });
-    expect(deadLetterFilterOf(new URLSearchParams('stream=other&reason='))).toEqual({});
+    expect(filtersIn(deadLetterFilters, new URLSearchParams('stream=other&reason='))).toEqual({});
     const { list, ids } = await listed({
       [pathOf()]: { items: rows(1, 100), next: 'c' },
       [pathOf('c')]: { items: rows(101, 130) },

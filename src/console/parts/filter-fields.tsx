@@ -30,7 +30,7 @@ export function textFilter(label: string, value: string | undefined, { list, ...
 }
 
 /** A filter by choice. An empty text is the choice of any. */
-export function choiceFilter(
+function choiceFilter(
   label: string,
   value: string | undefined,
   choices: readonly (readonly [value: string, words: string])[],
@@ -76,8 +76,8 @@ export function FilterFields({ filters, values, change, words, live = false, acc
   const fieldOf = (name: string, { takes, label }: Filter) => {
     const value = Reflect.get(values, name) as string | undefined;
     const set = (text: string) => change({ [name]: text || undefined });
-    if (typeof takes !== 'string')
-      return choiceFilter(label, value, words[name] ?? takes.map((word) => [word, word] as const), set);
+    const choices = words[name] ?? (typeof takes === 'string' ? undefined : takes.map((word) => [word, word] as const));
+    if (choices !== undefined) return choiceFilter(label, value, choices, set);
     if (takes === 'flag') return flagFilter(label, value !== undefined, () => set(value === undefined ? 'true' : ''));
     if (takes === 'time') return timeFilter(label, value, set);
     const list = takes === 'account' && accounts !== undefined;

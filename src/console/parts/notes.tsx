@@ -1,4 +1,5 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import type { PolledState } from '../state/polled.ts';
 
 /** A sentence in place of a whole page: `status` while something is read, `alert` for a fault. */
 export function aloneNote(role: 'status' | 'alert', text: string): VNode {
@@ -46,5 +47,15 @@ export function waitingNote({ fault }: { readonly fault: string | undefined }, w
     <p class="hint panel-body" role="alert">
       {fault} Trying again …
     </p>
+  );
+}
+
+/** A panel for a value that is read again and again; before its first answer, a word on that. */
+export function polledPanel<T>(shown: PolledState<T>, what: string, view: (value: T) => ComponentChildren): VNode {
+  return (
+    <>
+      {staleNote(shown)}
+      <div class="panel">{shown.value === undefined ? waitingNote(shown, what) : view(shown.value)}</div>
+    </>
   );
 }

@@ -1,15 +1,26 @@
 import { signal } from '@preact/signals-core';
 import type { DeadLetterJobDocument, DeadLetterPageDocument } from '../../contract/dead-letter-bodies.ts';
-import { type Stream, streams } from '../../domain/order.ts';
+import { type Filters, orderFilters } from '../../contract/list-filters.ts';
+import type { FilterTexts } from './filter-address.ts';
 import { type Rest, sentenceOf } from './rest.ts';
 
 export type DeadLetterEntry = DeadLetterPageDocument['items'][number];
 
-/** Which rows; a word left out is any. */
-export interface DeadLetterFilter {
-  readonly stream?: Stream;
-  readonly accountId?: string;
-  readonly reason?: string;
+const { accountId, stream } = orderFilters;
+
+export const deadLetterFilters = {
+  accountId,
+  stream,
+  reason: { takes: 'key', about: 'Only this reason', label: 'Reason' },
+} as const satisfies Filters;
+
+export type DeadLetterFilter = FilterTexts<typeof deadLetterFilters>;
+/** The filter of a job, or the rows that it names. */
+export interface ChosenRows {
+  readonly stream?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly rowIds?: readonly string[] | undefined;
 }
 
 interface ListState {
@@ -27,22 +38,6 @@ interface ListState {
 const pageSize = 100;
 /** Drawn at most: a person who has to look at more needs a filter, or a job. */
 const mostRows = 1_000;
-
-/** From a word in an address, or of a choice. */
-export function streamOf(word: string | null | undefined): { readonly stream?: Stream } {
-  const stream = streams.find((each) => each === word);
-  return stream === undefined ? {} : { stream };
-}
-
-/** From the words in an address. */
-export function deadLetterFilterOf(query: URLSearchParams): DeadLetterFilter {
-  const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
-  return {
-    ...streamOf(stream),
-    ...(accountId !== null && accountId !== '' && { accountId }),
-    ...(reason !== null && reason !== '' && { reason }),
-  };
-}
 
 /** The matching rows, oldest first, page after page; and the reader's choice among them. */
 export class DeadLetterList {
@@ -128,21 +123,13 @@ export function progressOf({ total, done, failed, withdrawn }: DeadLetterJobDocu
   return total === 0 ? 1 : (done + failed + withdrawn) / total;
 }
 
-interface JobFilter {
-  readonly stream: string | undefined;
-  readonly accountId: string | undefined;
-  readonly reason: string | undefined;
-  readonly rowIds: readonly string[] | undefined;
-}
-
 /** A filter in words: `stream account, reason bad_decimal`; `all rows`. */
-export function filterText(filter: Readonly<Partial<JobFilter>>): string {
-  const { stream, accountId, reason, rowIds } = filter;
+export function filterText({ stream, accountId, reason, rowIds }: ChosenRows): string {
   const words = [
-    ...(rowIds === undefined ? [] : [`${rowIds.length} chosen`]),
-    ...(stream === undefined ? [] : [`stream ${stream}`]),
-    ...(accountId === undefined ? [] : [`account ${accountId}`]),
-    ...(reason === undefined ? [] : [`reason ${reason}`]),
+    rowIds && `${rowIds.length} chosen`,
+    stream && `stream ${stream}`,
+    accountId && `account ${accountId}`,
+    reason && `reason ${reason}`,
   ];
-  return words.length === 0 ? 'all rows' : words.join(', ');
+  return words.filter((each) => each !== undefined).join(', ') || 'all rows';
 }

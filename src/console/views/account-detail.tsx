@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { AccountRepairDocument } from '../../contract/account-answers.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { Link } from '../parts/link.tsx';
-import { staleNote, waitingNote } from '../parts/notes.tsx';
+import { polledPanel } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -82,18 +82,15 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
   return (
     <>
       <h3>Reads that were asked for</h3>
-      {staleNote(shown)}
-      <div class="panel">
-        {shown.value === undefined ? (
-          waitingNote(shown, 'them')
-        ) : shown.value.items.length === 0 ? (
+      {polledPanel(shown, 'them', ({ items }) =>
+        items.length === 0 ? (
           <p class="hint panel-body">None yet.</p>
         ) : (
           <Table class="roomy" label="Reads that were asked for" head={['Asked', 'Read', 'Stream', 'Result', 'Reason']}>
-            {shown.value.items.map((repair) => repairRow(repair, nowMs))}
+            {items.map((repair) => repairRow(repair, nowMs))}
           </Table>
-        )}
-      </div>
+        ),
+      )}
     </>
   );
 }

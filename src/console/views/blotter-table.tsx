@@ -1,4 +1,3 @@
-import type { Signal } from '@preact/signals-core';
 import type { VNode } from 'preact';
 import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/keys.ts';
@@ -8,11 +7,12 @@ import { useMedia } from '../parts/use-media.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
 import { type BlotterView, selectionOf, withColumn } from '../state/orders/blotter-view.ts';
 import type { ColumnName } from '../state/orders/order-columns.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
+import type { OrderList } from '../state/orders/order-list.ts';
 import { RowSlots } from '../state/orders/row-slots.ts';
-import type { Ports } from '../state/ports.ts';
 import { textOf } from './blotter-columns.tsx';
 import { BlotterHead } from './blotter-head.tsx';
 import { BlotterRow, GroupLine, rowId } from './blotter-row.tsx';
@@ -20,21 +20,12 @@ import { ColumnSizes, phoneSums } from './column-sizes.tsx';
 import { usePresses } from './use-presses.tsx';
 
 interface TableProps {
-  readonly rows: readonly ListRow[];
-  /** The place of an order in `rows`; -1: it is not among them. */
-  readonly placeOf: (key: string) => number;
-  readonly drawnOf: (row: ListRow) => ListRow;
+  readonly state: ConsoleState;
+  readonly list: OrderList;
   /** Brings the chosen order into view: keys act on it wherever it went. */
   readonly toChosen: { current: (() => void) | undefined };
-  /** The rows keep their places for a short time. */
-  readonly hold: () => void;
-  /** Folds or unfolds a group. */
-  readonly fold: (group: string) => void;
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
-  readonly ports: Ports;
-  /** The key of the chosen order, also while another screen is open. */
-  readonly chosen: Signal<string | undefined>;
   /** The orders for one action on several. */
   readonly marked: ReadonlySet<string>;
   /** Marks an order, or no longer. Undefined: this reader may do nothing with them. */
@@ -66,7 +57,9 @@ const mostFlashes = 8;
  * widest one needs.
  */
 export function BlotterTable(props: TableProps) {
-  const { rows, drawnOf, view, change, ports, marked, mark, empty } = props;
+  const { state, list, view, change, marked, mark, empty } = props;
+  const { rows } = list;
+  const { ports } = state;
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const [lines, setLines] = useState(phoneLines.length);
@@ -81,7 +74,7 @@ export function BlotterTable(props: TableProps) {
   const [active, setActive] = useActiveRow({ ...props, scroller, reveal });
   const [dragged, setDragged] = useState<BlotterView['widths']>();
   const nowMs = ports.nowMs();
-  const shown = rows.slice(first, end).map(drawnOf);
+  const shown = rows.slice(first, end).map(list.drawnOf);
   const presses = usePresses({ ...props, shown, opens: phone, pick: setActive });
   const monotonicMs = ports.monotonicMs();
   const drawnMs = useRef(0);
@@ -135,8 +128,7 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps
-  extends Pick<TableProps, 'rows' | 'placeOf' | 'drawnOf' | 'toChosen' | 'hold' | 'fold' | 'chosen' | 'mark'> {
+interface ActiveDeps extends Pick<TableProps, 'state' | 'list' | 'toChosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
@@ -148,7 +140,9 @@ function isInDoubt(row: ListRow): boolean {
 
 /** The row under the keys. It follows its order, not its place. */
 function useActiveRow(deps: ActiveDeps) {
-  const { rows, placeOf, drawnOf, toChosen, hold, fold, chosen, mark, scroller, reveal } = deps;
+  const { state, list, toChosen, mark, scroller, reveal } = deps;
+  const { rows, placeOf, drawnOf, fold } = list;
+  const chosen = state.chosenOrder;
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
@@ -161,7 +155,7 @@ function useActiveRow(deps: ActiveDeps) {
     if (now >= 0) reveal(now);
   }, [asked]);
   const show = () => {
-    hold();
+    list.hold(state.ports);
     setAsked((before) => before + 1);
   };
   toChosen.current = show;

@@ -96,16 +96,8 @@ export function Blotter({ state, view }: BlotterProps) {
         reveal={() => reveal.current?.()}
       />
       <BlotterTable
-        rows={rows}
-        placeOf={list.placeOf}
-        drawnOf={list.drawnOf}
+        {...{ state, list, view, change }}
         toChosen={reveal}
-        hold={() => list.hold(state.ports)}
-        fold={list.fold}
-        view={view}
-        change={change}
-        ports={state.ports}
-        chosen={state.chosenOrder}
         marked={new Set(marked.map(({ key }) => key))}
         mark={state.session.mayCommand() ? mark : undefined}
         // Only then: it looks at every order.

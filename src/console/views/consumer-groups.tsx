@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
-import { staleNote, waitingNote } from '../parts/notes.tsx';
+import { polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -14,8 +14,7 @@ export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
   return (
     <section>
       <h2>Consumer groups</h2>
-      {staleNote(shown)}
-      <div class="panel">{shown.value === undefined ? waitingNote(shown, 'the groups') : tableOf(shown.value)}</div>
+      {polledPanel(shown, 'the groups', tableOf)}
       {shown.value !== undefined && notesOf(shown.value)}
     </section>
   );

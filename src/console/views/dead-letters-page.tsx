@@ -1,15 +1,23 @@
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import type { DeadLetterJobSizeDocument } from '../../contract/dead-letter-bodies.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
+import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { type DeadLetterFilter, DeadLetterList, deadLetterFilterOf, filterText } from '../state/dead-letter-list.ts';
+import {
+  type ChosenRows,
+  type DeadLetterFilter,
+  DeadLetterList,
+  deadLetterFilters,
+  filterText,
+} from '../state/dead-letter-list.ts';
+import { filtersIn, filterWords } from '../state/filter-address.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
-import { DeadLetterFilters } from './dead-letter-filters.tsx';
 import { DeadLetterJobs } from './dead-letter-jobs.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
@@ -17,13 +25,13 @@ import type { ScreenProps } from './screen-props.ts';
 /** A job's rows: the chosen ones, or all that match. */
 interface Wish {
   readonly action: JobAction;
-  readonly filter: DeadLetterFilter & { readonly rowIds?: readonly string[] };
+  readonly filter: ChosenRows;
 }
 
 /** Messages that could not be read or were not accepted, and the jobs over them. */
 export function DeadLettersPage({ state, query }: ScreenProps) {
   const go = useContext(Go);
-  const filter = deadLetterFilterOf(query);
+  const filter = filtersIn(deadLetterFilters, query);
   const words = filterText(filter);
   const list = useMemo(() => new DeadLetterList(state.rest, filter), [state, words]);
   const leaving = useMemo(() => new AbortController(), [list]);
@@ -35,6 +43,10 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
     void list.read(leaving.signal);
     return () => leaving.abort();
   }, [list]);
+  const { status } = useValue(state.status.state);
+  const filterChoices = { stream: state.session.streamWords, reason: reasonsIn(status?.deadLetters, filter.reason) };
+  const change = (over: DeadLetterFilter) =>
+    go(addressOf('deadLetters', {}, filterWords(deadLetterFilters, { ...filter, ...over })), { replace: true });
   const mayAct = state.session.may('ops:write');
   const changed = () => {
     setChanges((count) => count + 1);
@@ -61,15 +73,9 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
       <DoubtNotes state={state} names={['dead_letters']} />
       <DeadLetterJobs state={state} changes={changes} ended={() => void list.read(leaving.signal)} />
       <div class="bar-of-screen">
-        <DeadLetterFilters
-          state={state}
-          filter={filter}
-          change={(next) =>
-            go(addressOf('deadLetters', {}, { stream: next.stream, account: next.accountId, reason: next.reason }), {
-              replace: true,
-            })
-          }
-        />
+        <search class="filters">
+          <FilterFields filters={deadLetterFilters} values={filter} change={change} words={filterChoices} />
+        </search>
         {mayAct && (
           <div class="actions">
             {button('retry', false, `Retry chosen (${chosen.size})`)}{' '}
@@ -115,10 +121,17 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
 
 export type JobAction = 'retry' | 'discard';
 
+/** The present reasons, each with its count, and the chosen one. */
+function reasonsIn(rows: StatusDocument['deadLetters'] | undefined, chosen = '') {
+  const counts = new Map<string, number>(chosen === '' ? [] : [[chosen, 0]]);
+  for (const { reason, rows: count } of rows ?? []) counts.set(reason, (counts.get(reason) ?? 0) + count);
+  return [...counts].map(([reason, count]) => [reason, `${reason} (${count})`] as const);
+}
+
 interface DialogProps {
   readonly state: ConsoleState;
   readonly action: JobAction;
-  readonly filter: DeadLetterFilter & { readonly rowIds?: readonly string[] };
+  readonly filter: ChosenRows;
   readonly done: () => void;
   readonly close: () => void;
 }

@@ -3,7 +3,7 @@ import type { ExposureLine } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
-import { staleNote, waitingNote } from '../parts/notes.tsx';
+import { polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -34,10 +34,7 @@ export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly
           onInput: (event) => setText(event.currentTarget.value),
         })}
       </div>
-      {staleNote(exposure)}
-      <div class="panel">
-        {value === undefined ? waitingNote(exposure, 'the exposure') : tableOf(value.items, text.trim().toLowerCase())}
-      </div>
+      {polledPanel(exposure, 'the exposure', ({ items }) => tableOf(items, text.trim().toLowerCase()))}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { faultNote, staleNote, waitingNote } from '../parts/notes.tsx';
+import { faultNote, polledPanel } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -18,21 +18,15 @@ interface HaltsProps {
 export function Halts({ state, watch, ask }: HaltsProps) {
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);
-  const lines = halts.value === undefined ? undefined : haltsByScope(accounts.value?.items, halts.value.halts);
   return (
     <>
       <h2>Halts</h2>
-      {staleNote(halts)}{' '}
       {accounts.fault !== undefined && faultNote(`The accounts could not be read. ${accounts.fault}`)}
-      <div class="panel">
-        {lines === undefined ? (
-          waitingNote(halts, 'the halts')
-        ) : (
-          <Table class="halts" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
-            {lines.map((line) => lineOf(line, state, ask))}
-          </Table>
-        )}
-      </div>
+      {polledPanel(halts, 'the halts', (value) => (
+        <Table class="halts" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
+          {haltsByScope(accounts.value?.items, value.halts).map((line) => lineOf(line, state, ask))}
+        </Table>
+      ))}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { LimitLine } from '../../contract/limit-bodies.ts';
-import { staleNote, waitingNote } from '../parts/notes.tsx';
+import { polledPanel } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
@@ -64,13 +64,10 @@ const mostLines = 200;
 
 /** The limits on places and replaces. The command line changes them. */
 function Limits({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
-  const limits = usePolled(watch.limits);
-  const { value } = limits;
   return (
     <>
       <h2>Limits</h2>
-      {staleNote(limits)}
-      <div class="panel">{value === undefined ? waitingNote(limits, 'the limits') : tableOf(value.items, nowMs)}</div>
+      {polledPanel(usePolled(watch.limits), 'the limits', ({ items }) => tableOf(items, nowMs))}
     </>
   );
 }

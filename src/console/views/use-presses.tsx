@@ -1,7 +1,9 @@
 import { useContext, useRef } from 'preact/hooks';
 import { Go } from '../parts/link.tsx';
 import { orderAddress } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
+import type { OrderList } from '../state/orders/order-list.ts';
 import { rowId } from './blotter-row.tsx';
 
 interface PressDeps {
@@ -9,9 +11,9 @@ interface PressDeps {
   readonly shown: readonly ListRow[];
   /** A click anywhere on an order opens it. */
   readonly opens: boolean;
-  readonly hold: () => void;
+  readonly state: ConsoleState;
+  readonly list: OrderList;
   readonly pick: (key: string) => void;
-  readonly fold: (group: string) => void;
   readonly mark: ((key: string) => void) | undefined;
 }
 
@@ -29,7 +31,8 @@ const mostPixels = 8;
  * Clicks on rows. One counts for the row under the pointer as the press began: by its end another
  * may have come there.
  */
-export function usePresses({ shown, opens, hold, pick, fold, mark }: PressDeps) {
+export function usePresses({ state, list, shown, opens, pick, mark }: PressDeps) {
+  const hold = () => list.hold(state.ports);
   const go = useContext(Go);
   const pressed = useRef<Press | undefined>(undefined);
   const under = ({ target, clientX: x, clientY: y }: MouseEvent): Press | undefined => {
@@ -53,7 +56,7 @@ export function usePresses({ shown, opens, hold, pick, fold, mark }: PressDeps) 
     if (press === undefined || !(stays || isNear)) return;
     const { row } = press;
     pick(row.key);
-    if (isGroup(row)) fold(row.group);
+    if (isGroup(row)) list.fold(row.group);
     else if (event.shiftKey) mark?.(row.key);
     else if (!isOwn && !event.ctrlKey && !event.metaKey) {
       const to = press.to ?? (opens && isNear ? orderAddress(row) : undefined);

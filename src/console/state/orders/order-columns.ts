@@ -1,3 +1,4 @@
+import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import { accountText } from '../../../domain/streams.ts';
 import { productUnits, roundUnits, textOfUnits, unitsOf } from '../text/decimal-text.ts';
 import type { OrderRow } from './order-row.ts';
@@ -14,7 +15,12 @@ interface Column {
   /** A change in one of these lets the cell flash. */
   readonly fields: readonly string[];
   /** Shown once the reader chooses it. */
-  readonly more?: true;
+  readonly more?: boolean;
+}
+
+/** A column for one field of an order, as it stands there. */
+function ofField(label: string, kind: Column['kind'], field: keyof NormalisedOrder, more = false): Column {
+  return { label, kind, value: ({ order }) => order[field] as string | undefined, fields: [field], more };
 }
 
 /** In their usual order. */
@@ -28,18 +34,12 @@ const orderColumns = {
     fields: ['instrument'],
   },
   outcome: { label: 'Outcome', kind: 'word', value: ({ order }) => order.instrument.outcome, fields: [] },
-  side: { label: 'Side', kind: 'word', value: ({ order }) => order.side, fields: ['side'] },
-  type: { label: 'Type', kind: 'word', value: ({ order }) => order.orderType, fields: ['orderType'] },
-  tif: {
-    label: 'Time in force',
-    kind: 'word',
-    value: ({ order }) => order.timeInForce,
-    fields: ['timeInForce'],
-    more: true,
-  },
-  quantity: { label: 'Quantity', kind: 'quantity', value: ({ order }) => order.quantity, fields: ['quantity'] },
-  price: { label: 'Price', kind: 'price', value: ({ order }) => order.price, fields: ['price'] },
-  stop: { label: 'Stop', kind: 'price', value: ({ order }) => order.stopPrice, fields: ['stopPrice'] },
+  side: ofField('Side', 'word', 'side'),
+  type: ofField('Type', 'word', 'orderType'),
+  tif: ofField('Time in force', 'word', 'timeInForce', true),
+  quantity: ofField('Quantity', 'quantity', 'quantity'),
+  price: ofField('Price', 'price', 'price'),
+  stop: ofField('Stop', 'price', 'stopPrice'),
   status: { label: 'Status', kind: 'word', value: ({ order }) => order.status, fields: ['status', 'statusRaw'] },
   certainty: {
     label: 'In doubt',
@@ -49,9 +49,9 @@ const orderColumns = {
   },
   working: { label: 'Working', kind: 'quantity', value: ({ order }) => order.working.quantity, fields: ['working'] },
   at: { label: 'At', kind: 'price', value: ({ order }) => order.working.price, fields: ['working'] },
-  fill: { label: 'Filled', kind: 'quantity', value: ({ order }) => order.cumQty, fields: ['cumQty'] },
-  left: { label: 'Left', kind: 'quantity', value: ({ order }) => order.leavesQty, fields: ['leavesQty'] },
-  average: { label: 'Average', kind: 'price', value: ({ order }) => order.avgPrice, fields: ['avgPrice'] },
+  fill: ofField('Filled', 'quantity', 'cumQty'),
+  left: ofField('Left', 'quantity', 'leavesQty'),
+  average: ofField('Average', 'price', 'avgPrice'),
   value: { label: 'Value', kind: 'money', value: valueText, fields: [], more: true },
   created: { label: 'Created', kind: 'time', value: ({ order }) => order.createdAt, fields: [], more: true },
   reject: {
@@ -68,15 +68,9 @@ const orderColumns = {
     fields: [],
     more: true,
   },
-  venue: {
-    label: 'Venue id',
-    kind: 'id',
-    value: ({ order }) => order.venueOrderId,
-    fields: ['venueOrderId'],
-    more: true,
-  },
-  command: { label: 'Command', kind: 'id', value: ({ order }) => order.commandId, fields: ['commandId'], more: true },
-  placed: { label: 'Placed by', kind: 'note', value: ({ order }) => order.placedBy, fields: ['placedBy'], more: true },
+  venue: ofField('Venue id', 'id', 'venueOrderId', true),
+  command: ofField('Command', 'id', 'commandId', true),
+  placed: ofField('Placed by', 'note', 'placedBy', true),
   origin: { label: 'Origin', kind: 'note', value: ({ order }) => order.origin, fields: ['origin', 'callerRef'] },
   order: { label: 'Order', kind: 'id', value: ({ orderId }) => orderId, fields: [] },
 } as const satisfies Readonly<Record<string, Column>>;

@@ -4,22 +4,11 @@ import type { OrderRow } from './order-row.ts';
 
 /** The file's names, in their order: the order's own fields, unless `others` has them. */
 const names = [
-  ...['stream', 'orderId', 'accountId', 'revision', 'symbol', 'outcome', 'legs', 'side', 'orderType', 'timeInForce'],
-  ...['status', 'statusRaw', 'certainty', 'certaintyReason', 'pendingAction', 'conflict', 'quantity', 'price'],
-  ...[
-    'stopPrice',
-    'workingQuantity',
-    'workingPrice',
-    'cumQty',
-    'leavesQty',
-    'avgPrice',
-    'value',
-    'origin',
-    'callerRef',
-  ],
-  ...['clientOrderRef', 'clOrdId', 'venueOrderId', 'commandId', 'placedBy', 'rejectReason', 'rejectText', 'createdAt'],
-  ...['sentAt', 'firstAckAt', 'updatedAt', 'closedAt', 'expireTime', 'notional', 'replaces', 'replacedBy'],
-];
+  'stream orderId accountId revision symbol outcome legs side orderType timeInForce status statusRaw certainty',
+  'certaintyReason pendingAction conflict quantity price stopPrice workingQuantity workingPrice cumQty leavesQty',
+  'avgPrice value origin callerRef clientOrderRef clOrdId venueOrderId commandId placedBy rejectReason rejectText',
+  'createdAt sentAt firstAckAt updatedAt closedAt expireTime notional replaces replacedBy',
+].flatMap((line) => line.split(' '));
 
 const others: Readonly<Record<string, (row: OrderRow) => string | undefined>> = {
   revision: ({ revision }) => String(revision),
@@ -33,25 +22,25 @@ const others: Readonly<Record<string, (row: OrderRow) => string | undefined>> = 
 
 /** The rows as CSV (RFC 4180), in UTF-8 with a mark for spreadsheets. */
 export function csvOf(rows: readonly OrderRow[]): string {
-  const textIn = (row: OrderRow, name: string) =>
-    (name in others ? others[name]?.(row) : (Reflect.get(row.order, name) as string | undefined)) ?? '';
   return csvText([names, ...rows.map((row) => names.map((name) => textIn(row, name)))]);
 }
 
+function textIn(row: OrderRow, name: string): string {
+  return (name in others ? others[name]?.(row) : (Reflect.get(row.order, name) as string | undefined)) ?? '';
+}
+
+const fillNames = [
+  'time stream orderId accountId revision symbol outcome side quantity price',
+  'inferred takenBack cumQty workingQuantity callerRef venueOrderId',
+].flatMap((line) => line.split(' '));
+
 /** Newest first, as shown. A taking back has a negative quantity, or none if it is not known. */
 export function fillsCsv(fills: readonly FillRow[]): string {
-  const head = ['time', 'stream', 'orderId', 'accountId', 'revision', 'symbol', 'outcome', 'side', 'quantity', 'price'];
-  return csvText([
-    [...head, 'inferred', 'takenBack', 'cumQty', 'workingQuantity', 'callerRef', 'venueOrderId'],
-    ...fills.map(({ row, atText, quantity = '', price = '', inferred, takenBack }) => {
-      const { instrument, side, cumQty, working, callerRef = '', venueOrderId = '' } = row.order;
-      return [
-        ...[atText, row.stream, row.orderId, row.accountId, String(row.revision), instrument.symbol],
-        ...[instrument.outcome ?? '', side, quantity, price, String(inferred), String(takenBack), cumQty],
-        ...[working.quantity ?? '', callerRef, venueOrderId],
-      ];
-    }),
-  ]);
+  const lines = fills.map(({ row, atText: time, quantity = '', price = '', inferred, takenBack }) => {
+    const own = { time, quantity, price, inferred, takenBack };
+    return fillNames.map((name) => (name in own ? String(Reflect.get(own, name)) : textIn(row, name)));
+  });
+  return csvText([fillNames, ...lines]);
 }
 
 function csvText(lines: readonly (readonly string[])[]): string {
