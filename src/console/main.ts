@@ -9,8 +9,6 @@ import { App } from './views/app.tsx';
 
 // The only file that touches the browser's clock, timers, randomness, network and storage.
 
-const tokenName = 'tidemark.token';
-
 const monotonicMs = sleeplessClock(
   () => performance.now(),
   () => Date.now(),
@@ -44,11 +42,6 @@ const ports: Ports = {
   turn,
   random: () => Math.random(),
   newId,
-  tokenKeeper: {
-    read: () => sessionStorage.getItem(tokenName) ?? undefined,
-    write: (token) => sessionStorage.setItem(tokenName, token),
-    forget: () => sessionStorage.removeItem(tokenName),
-  },
   tabStore: storeOf(sessionStorage),
   keptStore: storeOf(localStorage),
   askIssuer: (url, request) => fetch(url, { ...request, credentials: 'omit', cache: 'no-store' }),

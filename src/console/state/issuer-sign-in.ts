@@ -50,7 +50,6 @@ const askAgainMs = 1_000;
 const toleratedSeconds = 300;
 
 const loadLibrary = () => import('oauth4webapi');
-type Library = Awaited<ReturnType<typeof loadLibrary>>;
 
 /**
  * Sign-in at an issuer by the authorization code flow with PKCE (RFC 6749, 7636, 9700), in the
@@ -126,25 +125,24 @@ export class IssuerSignIn {
     const failed = (why: string): Finished => ({ kind: 'failed', why, returnTo });
     if (begun === undefined)
       return failed('This sign-in was not begun in this tab, or is over already. Sign in again.');
-    const settings = await this.settings();
-    if (settings?.metadata === undefined) return failed('The issuer does not answer the service now. Try again soon.');
-    const library = await loadLibrary();
+    const parties = await this.parties();
+    if (parties === undefined) return failed('The issuer does not answer the service now. Try again soon.');
+    const { library, settings, server, client, none, options } = parties;
     try {
-      const { server, client } = partiesOf(library, settings);
       const checked = library.validateAuthResponse(server, client, query, begun.state);
       const expected = begun.nonce === undefined ? {} : { expectedNonce: begun.nonce };
       const tokens = await this.within(async (signal) => {
-        const options = { ...this.requestOptions(library, settings), signal };
-        const none = library.None();
+        const request = { ...options, signal };
         const { redirectUri } = this;
+        const { verifier } = begun;
         const ask = library.authorizationCodeGrantRequest(
           server,
           client,
           none,
           checked,
           redirectUri,
-          begun.verifier,
-          options,
+          verifier,
+          request,
         );
         return library.processAuthorizationCodeResponse(server, client, await ask, expected);
       });
@@ -156,14 +154,12 @@ export class IssuerSignIn {
 
   /** The next token. If the issuer rotates refresh tokens, this uses up the old one. */
   async renew(refreshToken: string): Promise<Renewed> {
-    const settings = await this.settings();
-    if (settings?.metadata === undefined) return { kind: 'later' };
-    const library = await loadLibrary();
+    const parties = await this.parties();
+    if (parties === undefined) return { kind: 'later' };
+    const { library, server, client, none, options } = parties;
     try {
-      const { server, client } = partiesOf(library, settings);
       const tokens = await this.within(async (signal) => {
-        const options = { ...this.requestOptions(library, settings), signal };
-        const ask = library.refreshTokenGrantRequest(server, client, library.None(), refreshToken, options);
+        const ask = library.refreshTokenGrantRequest(server, client, none, refreshToken, { ...options, signal });
         return library.processRefreshTokenResponse(server, client, await ask);
       });
       return { kind: 'ok', grant: { refreshToken, ...this.grantOf(tokens) } };
@@ -179,17 +175,11 @@ export class IssuerSignIn {
    */
   async revoke(refreshToken: string): Promise<void> {
     try {
-      const settings = await this.settings();
-      if (settings?.metadata?.revocation_endpoint === undefined) return;
-      const library = await loadLibrary();
-      const { server, client } = partiesOf(library, settings);
-      const options = this.requestOptions(library, settings);
+      const parties = await this.parties();
+      if (parties?.server.revocation_endpoint === undefined) return;
+      const { library, server, client, none, options } = parties;
       await this.within((signal) =>
-        library.revocationRequest(server, client, library.None(), refreshToken, {
-          ...options,
-          additionalParameters: {},
-          signal,
-        }),
+        library.revocationRequest(server, client, none, refreshToken, { ...options, additionalParameters: {}, signal }),
       );
     } catch {
       // It ends by itself, as every token does.
@@ -217,12 +207,20 @@ export class IssuerSignIn {
     };
   }
 
-  private requestOptions(library: Library, { issuer, resource }: IssuerSettings) {
-    return {
+  /** The library, and what its requests take. Undefined: the issuer does not answer the service. */
+  private async parties() {
+    const settings = await this.settings();
+    if (settings?.metadata === undefined) return undefined;
+    const { metadata, issuer, clientId, resource } = settings;
+    const library = await loadLibrary();
+    const server: AuthorizationServer = { ...metadata, issuer };
+    const client: Client = { client_id: clientId, [library.clockTolerance]: toleratedSeconds };
+    const options = {
       [library.customFetch]: this.ports.askIssuer,
       [library.allowInsecureRequests]: issuer.startsWith('http:'),
       ...(resource !== undefined && { additionalParameters: { resource } }),
     };
+    return { library, settings, server, client, none: library.None(), options };
   }
 
   private grantOf({
@@ -253,14 +251,4 @@ export class IssuerSignIn {
       timer.cancel();
     }
   }
-}
-
-function partiesOf(
-  library: Library,
-  { metadata, issuer, clientId }: IssuerSettings,
-): { server: AuthorizationServer; client: Client } {
-  return {
-    server: { ...metadata, issuer },
-    client: { client_id: clientId, [library.clockTolerance]: toleratedSeconds },
-  };
 }

@@ -7,8 +7,8 @@ export interface PipelineStep {
   readonly figure: string;
   readonly words: string;
   /** Since when the oldest thing there waits; undefined: nothing does. */
-  readonly oldest: string | undefined;
-  readonly late: boolean;
+  readonly oldest?: string | undefined;
+  readonly late?: boolean;
 }
 
 /** The bounds for the doubts `rows_not_stored` and `rows_unsent`. */
@@ -27,25 +27,20 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
     {
       ...{ name: 'Sockets', figure: `${connected} of ${sources.length}` },
       words: ingest.paused || sources.some(({ paused }) => paused) ? 'connected, paused' : 'connected',
-      oldest: undefined,
       late: connected < sources.length || sources.some(({ paused }) => paused),
     },
-    { ...{ name: 'Queue', figure: String(ingest.queued), words: 'waiting' }, oldest: undefined, late: ingest.paused },
+    { ...{ name: 'Queue', figure: String(ingest.queued), words: 'waiting' }, late: ingest.paused },
     {
       ...{ name: 'Batches', figure: String(lag.ingestQueued), words: 'not stored yet' },
       ...{ oldest: lag.pendingOldest ?? undefined, late },
     },
     {
       ...{ name: 'Postgres', figure: rateText(updatesPerSecond), words: 'changes a second' },
-      oldest: undefined,
-      late: false,
     },
     {
       name: 'Relay',
       figure: relay === null ? '–' : String(relay.heldRows),
       words: relay === null ? 'not in charge' : relay.source === 'memory' ? 'held in memory' : 'reads the log again',
-      oldest: undefined,
-      late: false,
     },
   ];
 }

@@ -34,11 +34,7 @@ export interface Ports {
   readonly random: () => number;
   /** A new id that cannot be guessed, for idempotency keys. */
   readonly newId: () => string;
-  /**
-   * Keeps the token for this tab only; another tab and a later start of the browser do not have it.
-   */
-  readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
-  /** The same for other texts, by name. */
+  /** For this tab only; another tab and a later start of the browser do not have it. */
   readonly tabStore: TextStore;
   /** For later visits with this browser: never for anything the service has said. */
   readonly keptStore: TextStore;

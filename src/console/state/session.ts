@@ -17,6 +17,8 @@ type Rights = CallerDocument;
 export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
 const tokenShape = /^[\x21-\x7e]{1,8192}$/;
+const tokenName = 'tidemark.token';
+const refused = 'The token of this tab is not accepted any more.';
 const askAgainMs = 2_000;
 const quietName = 'tidemark.asked-quietly';
 const quietEveryMs = 60_000;
@@ -41,7 +43,7 @@ export class Session {
       onToken: (token) => this.keep(token),
       onDue: () => void this.renew(),
     });
-    rest.onRefused = (token) => this.tokenEnded(token, 'The token of this tab is not accepted any more.');
+    rest.onRefused = (token) => this.tokenEnded(token, refused);
   }
 
   /** Undefined: nobody is signed in. */
@@ -72,7 +74,7 @@ export class Session {
   async start(): Promise<void> {
     const { path, query } = this.ports.page.address();
     if (path === signedInPath && !(await this.finish(new URLSearchParams(query)))) return;
-    const token = this.ports.tokenKeeper.read();
+    const token = this.ports.tabStore.read(tokenName);
     this.rest.token = token;
     this.renewal.restore(token);
     const answer = await this.readRights();
@@ -81,7 +83,7 @@ export class Session {
       this.state.value = { kind: 'away', why: reasonOf(answer) };
       this.ports.after(askAgainMs, () => void this.start());
     } else if (token === undefined) this.signOut();
-    else await this.tokenEnded(token, 'The token of this tab is not accepted any more.');
+    else await this.tokenEnded(token, refused);
   }
 
   /** With a typed token. Resolves with the reason when it is refused. */
@@ -111,7 +113,7 @@ export class Session {
   /** By the reader, or with the reason. */
   signOut(why?: string): void {
     this.rest.token = undefined;
-    this.ports.tokenKeeper.forget();
+    this.ports.tabStore.forget(tokenName);
     const refreshToken = this.renewal.forget();
     this.end(why);
     if (refreshToken !== undefined) void this.issuer.revoke(refreshToken);
@@ -160,7 +162,7 @@ export class Session {
 
   /** Resolves with whether `start` goes on: the reader is signed in, or was before. */
   private async finish(query: URLSearchParams): Promise<boolean> {
-    const before = this.ports.tokenKeeper.read();
+    const before = this.ports.tabStore.read(tokenName);
     const finished = await this.issuer.finish(query);
     this.ports.page.show(finished.returnTo);
     if (finished.kind === 'ok') this.renewal.adopt(finished.grant);
@@ -183,7 +185,7 @@ export class Session {
 
   private keep(token: string): void {
     this.rest.token = token;
-    this.ports.tokenKeeper.write(token);
+    this.ports.tabStore.write(tokenName, token);
   }
 
   private readRights(): Promise<Answer<Rights>> {

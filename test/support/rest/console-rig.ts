@@ -45,8 +45,7 @@ export class ConsoleRig {
   readonly held = new Map<string, Promise<void>>();
   /** Tokens that are accepted; undefined: none is needed. */
   tokens: string[] | undefined;
-  kept: string | undefined;
-  /** Other texts that the tab keeps. */
+  /** Texts that the tab keeps. */
   readonly stored = new Map<string, string>();
   /** Texts that stay for later visits. */
   readonly laidOut = new Map<string, string>();
@@ -67,6 +66,16 @@ export class ConsoleRig {
     this.answers.set('/v1/status', { status: 200, body: { trust: { trusted: true, doubts: [] } } });
     this.answers.set('/v1/orders?open=true&limit=500', { status: 200, body: { items: [] } });
     this.state = new ConsoleState(this.ports());
+  }
+
+  /** The token that the tab keeps. */
+  get kept(): string | undefined {
+    return this.stored.get('tidemark.token');
+  }
+
+  set kept(token: string | undefined) {
+    if (token === undefined) this.stored.delete('tidemark.token');
+    else this.stored.set('tidemark.token', token);
   }
 
   /** Lets everything that is ready run. */
@@ -118,15 +127,6 @@ export class ConsoleRig {
       newId: () => {
         this.ids += 1;
         return `id-${this.ids}`;
-      },
-      tokenKeeper: {
-        read: () => this.kept,
-        write: (token) => {
-          this.kept = token;
-        },
-        forget: () => {
-          this.kept = undefined;
-        },
       },
       tabStore: storeIn(this.stored),
       keptStore: storeIn(this.laidOut),

@@ -1,15 +1,11 @@
 import { signal } from '@preact/signals-core';
 import type { CommandResult, OrderUpdate } from '../../../../types/records.d.ts';
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
+import { type Followed, withFailure } from '../followed.ts';
 import { pause } from '../ports.ts';
-import { type Answer, type RestDeps, sentenceOf } from '../rest.ts';
+import type { RestDeps } from '../rest.ts';
 
-type FollowedState =
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'failed'; readonly why: string }
-  /** `stale`: why a newer answer could not be read. */
-  | { readonly kind: 'shown'; readonly command: CommandHistory; readonly stale?: string };
+type FollowedState = Followed<{ readonly command: CommandHistory }>;
 
 /** Reads in close succession are one. */
 const restMs = 250;
@@ -41,7 +37,8 @@ export class CommandFollower {
       this.isNewsWaiting = false;
       const answer = await this.deps.rest.get<CommandHistory>(`/v1/commands/${this.commandId}`, {}, signal);
       if (signal.aborted) return;
-      this.state.value = this.stateAfter(answer);
+      this.state.value =
+        answer.kind === 'ok' ? { kind: 'shown', command: answer.body } : withFailure(this.state.peek(), answer);
       await pause(this.deps.ports, restMs, signal);
       if (!this.isNewsWaiting) await this.news(signal);
     }
@@ -63,14 +60,6 @@ export class CommandFollower {
   readAgain(): void {
     this.isNewsWaiting = true;
     this.wake?.();
-  }
-
-  private stateAfter(answer: Answer<CommandHistory>): FollowedState {
-    if (answer.kind === 'ok') return { kind: 'shown', command: answer.body };
-    if (answer.kind === 'problem' && answer.status === 404) return { kind: 'missing' };
-    const state = this.state.peek();
-    const why = sentenceOf(answer);
-    return state.kind === 'shown' ? { ...state, stale: why } : { kind: 'failed', why };
   }
 
   private async news(signal: AbortSignal): Promise<void> {

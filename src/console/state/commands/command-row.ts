@@ -30,25 +30,7 @@ export function isUnresolved({ state }: Pick<CommandRow, 'state'>): boolean {
 }
 
 export function rowOfResult(result: CommandResult): CommandRow {
-  const { commandId, version, kind, stream, accountId, orderId, state, callerRef, terms, createdAt, reason } = result;
-  const { replaces } = result;
-  return {
-    ...{
-      commandId,
-      version,
-      kind,
-      stream,
-      accountId,
-      state,
-      createdAt,
-      presumedAbsent: result.presumedAbsent === true,
-    },
-    ...(orderId !== undefined && { orderId }),
-    ...(replaces !== undefined && { replaces }),
-    ...(callerRef !== undefined && { callerRef }),
-    ...(terms !== undefined && { terms: { ...terms } }),
-    ...(reason !== undefined && { reason }),
-  };
+  return { ...result, presumedAbsent: result.presumedAbsent === true };
 }
 
 type Fit = (row: CommandRow, wanted: string) => boolean | undefined;

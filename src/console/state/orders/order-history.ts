@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals-core';
 import type { OrderUpdate, Stream } from '../../../../types/records.d.ts';
+import { type Followed, withFailure } from '../followed.ts';
 import { pause } from '../ports.ts';
-import { type Failure, type Page, type RestDeps, sentenceOf } from '../rest.ts';
+import type { Failure, Page, RestDeps } from '../rest.ts';
 import type { ListedOrder } from './order-row.ts';
 
 /**
@@ -24,24 +25,17 @@ function parseExact(text: string): unknown {
   );
 }
 
-type HistoryState =
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'failed'; readonly why: string }
-  /**
-   * Updates by revision, oldest first; the first ones may be missing, as the log is not kept for
-   * ever.
-   */
-  | {
-      readonly kind: 'shown';
-      readonly order: ListedOrder;
-      readonly updates: readonly OrderUpdate[];
-      /** When each was stored, by `eventId`; those from the stream are not in it. */
-      readonly recordedAt: ReadonlyMap<string, string>;
-      readonly cut: boolean;
-      /** Why the newest read brought nothing: what is shown may be old. */
-      readonly stale?: string;
-    };
+/**
+ * Updates by revision, oldest first; the first ones may be missing, as the log is not kept for
+ * ever.
+ */
+type HistoryState = Followed<{
+  readonly order: ListedOrder;
+  readonly updates: readonly OrderUpdate[];
+  /** When each was stored, by `eventId`; those from the stream are not in it. */
+  readonly recordedAt: ReadonlyMap<string, string>;
+  readonly cut: boolean;
+}>;
 
 interface UpdatePage extends Page<OrderUpdate> {
   readonly recordedAt: readonly string[];
@@ -135,11 +129,9 @@ export class OrderHistory {
 
   private fail(answer: Failure, signal: AbortSignal): boolean {
     if (signal.aborted) return true;
-    const missing = answer.kind === 'problem' && answer.status === 404;
-    const [state, why] = [this.state.peek(), sentenceOf(answer)];
-    if (missing) this.state.value = { kind: 'missing' };
-    else this.state.value = state.kind === 'shown' ? { ...state, stale: why } : { kind: 'failed', why };
-    return missing;
+    const state = withFailure(this.state.peek(), answer);
+    this.state.value = state;
+    return state.kind === 'missing';
   }
 }
 
