@@ -61,7 +61,7 @@ describe('the lines of the pipeline', () => {
 
 describe('the picture of the pipeline', () => {
   const read = (): Promise<StatusDocument> => new MemoryService().status({ kind: 'all' });
-  const shortOf = ({ name, figure, late }: { name: string; figure: string; late: boolean }) =>
+  const shortOf = ({ name, figure, late }: { name: string; figure: string; late?: boolean }) =>
     `${name} ${figure}${late ? ' late' : ''}`;
 
   it('follows the data from the sockets to each topic, and marks the place where it waits too long', async () => {
