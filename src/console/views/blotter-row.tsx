@@ -73,7 +73,7 @@ interface RowPlace extends Pick<RowProps, 'index' | 'height' | 'selected'> {
 }
 
 /** The attributes of a row's element, of an order and of a group alike. */
-export function rowProps({ row, index, height, selected }: RowPlace) {
+function rowProps({ row, index, height, selected }: RowPlace) {
   return {
     id: rowId(row.key),
     'aria-rowindex': index + 2,
