@@ -46,7 +46,7 @@ export class Session {
     rest.onRefused = (token) => this.tokenEnded(token, refused);
   }
 
-  /** Undefined: nobody is signed in. */
+  /** Undefined: no reader is signed in. */
   get rights(): Rights | undefined {
     const state = this.state.peek();
     return state.kind === 'open' ? state.rights : undefined;
