@@ -1,20 +1,6 @@
+import { limitNames } from '../domain/limits.ts';
 import type { MetricMaker } from './metric-maker.ts';
 
-/** Equal to `limitNames` in domain/. This room may not import it; a test compares the two. */
-export const limitNames = [
-  'maxQuantity',
-  'maxNotional',
-  'collarPercent',
-  'maxQuoteAgeMs',
-  'allowedSymbols',
-  'forbiddenSymbols',
-  'instruments',
-  'maxOpenOrders',
-  'maxSymbolExposure',
-  'maxAccountExposure',
-  'ordersPerMinute',
-  'duplicateWindowMs',
-] as const;
 const commandKinds = ['place', 'replace', 'cancel'];
 const resolvedResults = ['refused', 'not_sent', 'applied', 'rejected', 'moot', 'conflict'];
 const commandResults = ['accepted', 'refused', 'not_sent', 'unknown', 'applied', 'rejected', 'moot', 'conflict'];

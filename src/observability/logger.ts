@@ -130,9 +130,9 @@ function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(err
   return {
     type: error.name,
     message: error.message,
-    ...(code === undefined ? {} : { code }),
-    ...(retryable === undefined ? {} : { retryable }),
-    ...(fix === undefined ? {} : { fix }),
+    ...(code !== undefined && { code }),
+    ...(retryable !== undefined && { retryable }),
+    ...(fix !== undefined && { fix }),
     ...(showsStack && !(error instanceof ProgramError) && error.stack !== undefined && { stack: error.stack }),
     ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1, showsStack) }),
   };

@@ -13,7 +13,9 @@ export type MetricMaker = ReturnType<typeof metricMaker>;
 export function metricMaker(registry: Registry) {
   const zeros: (() => void)[] = [];
   const configured = <Name extends string>(name: string, help: string, labels?: Labels<Name>) => ({
-    ...{ name, help, registers: [registry] },
+    name,
+    help,
+    registers: [registry],
     labelNames: Object.keys(labels ?? {}) as Name[],
   });
   return {

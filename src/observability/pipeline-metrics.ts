@@ -7,7 +7,7 @@ const fineSeconds = [
 
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const results = ['applied', 'duplicate', 'stale', 'conflict', 'dead_lettered'] as const;
-/** Equal to `takeoverCauses` in store/. This room may not import it; a test compares the two. */
+/** `Takeover` in store/ says what each means. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const topics = ['updates', 'watermarks', 'state', 'results'] as const;
 const recordTopics = ['updates', 'state', 'results'] as const;

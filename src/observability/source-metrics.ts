@@ -1,7 +1,8 @@
 import { streams } from '../domain/order.ts';
 import { asSeen, type MetricMaker } from './metric-maker.ts';
 
-const sourceStates = [
+/** Of an account. `AccountState` in service/sources/ says what each means. */
+export const sourceStates = [
   'live',
   'resyncing',
   'connecting',
@@ -11,15 +12,11 @@ const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
-/**
- * Equal to `absenceCauses` in service/sources/. This room may not import it; a test compares both.
- */
+/** `AbsenceCause` in service/sources/ says what each means. */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign', 'unacknowledged'] as const;
 
-/**
- * Equal to `EndReason` in service/sources/. This room may not import it; a test compares the two.
- */
+/** `EndReason` in service/sources/ says more. */
 export const reconnectReasons = [
   'unauthorized',
   'forbidden',

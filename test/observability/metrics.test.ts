@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { limitNames } from '../../src/domain/limits.ts';
 import { streams } from '../../src/domain/order.ts';
-import { limitNames as metricLimits } from '../../src/observability/command-metrics.ts';
 import { createMetrics, initialiseMetrics } from '../../src/observability/metrics.ts';
-import { laneTakeoverCauses } from '../../src/observability/pipeline-metrics.ts';
-import { absenceCauses, reconnectReasons } from '../../src/observability/source-metrics.ts';
-import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
-import type { EndReason } from '../../src/service/sources/socket.ts';
-import { takeoverCauses } from '../../src/store/fleet/lane-store.ts';
 
 const metrics = createMetrics();
 initialiseMetrics(metrics, '1.2.3');
@@ -114,16 +107,6 @@ describe('known series', () => {
   });
 });
 
-it('the reasons of a reconnect are those that a connection ends with', () => {
-  // The type checker refuses a reason too many and one too few.
-  const all: Record<EndReason, true> = Object.fromEntries(reconnectReasons.map((reason) => [reason, true])) as Record<
-    (typeof reconnectReasons)[number],
-    true
-  >;
-  const none: Record<(typeof reconnectReasons)[number], true> = all;
-  expect(Object.keys(none)).toHaveLength(reconnectReasons.length);
-});
-
 it('a second set of metrics does not meet the first', async () => {
   const other = createMetrics();
   other.source.gaps.inc({ source: 'account' });
@@ -131,20 +114,8 @@ it('a second set of metrics does not meet the first', async () => {
   expect(await other.registry.metrics()).toContain('tidemark_source_gaps_total{source="account"} 1');
 });
 
-it('knows every limit', () => {
-  expect(metricLimits).toEqual(limitNames);
-});
-
-it('knows every way in which the lane changes hands', () => {
-  expect(laneTakeoverCauses).toEqual(takeoverCauses);
-});
-
 describe('issue: The first silent loss, or gap, of an Alpaca account raised no alert.', () => {
   it('every stream has its series from the start, since a rise is seen from one sample to the next', () => {
     for (const source of streams) expect(text).toContain(`tidemark_source_silent_losses_total{source="${source}"} 0`);
   });
-});
-
-it('knows every way in which an order is absent', () => {
-  expect(absenceCauses).toEqual(causesOfAbsence);
 });

@@ -1,5 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { absenceCauses } from '../../observability/source-metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OpenOrder } from '../../store/fleet/account-registry.ts';
@@ -10,7 +11,6 @@ import type { RowIntake } from './row-intake.ts';
  * Why the platform answers 404 for an order we hold open. `store_lost`: it was in a store the
  * platform has lost since. `forgotten`: it is still unknown after a quarter hour.
  */
-export const absenceCauses = ['store_lost', 'forgotten'] as const;
 type AbsenceCause = (typeof absenceCauses)[number];
 
 export interface Absence {

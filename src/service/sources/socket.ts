@@ -1,3 +1,4 @@
+import type { reconnectReasons } from '../../observability/source-metrics.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { HttpRequest } from '../../venue/http.ts';
 import type { SignedRequest } from '../../venue/read-venue.ts';
@@ -10,10 +11,10 @@ export type SocketEnd =
   /** A close frame came, or the connection ended without one (code 1006). */
   | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
   /**
-   * It broke, or the peer did something on which we close. `code` is short and stable: `connect`,
-   * `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`, `slow_reader`, `protocol`.
+   * It broke, or the peer did something on which we close: `connect`, `timeout`, `binary`,
+   * `bad_utf8`, `oversize`, `ping_flood`, `slow_reader`, `protocol`. Or we ended it: `stopped`.
    */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+  | { readonly kind: 'failed'; readonly code: EndReason; readonly message: string };
 
 export interface SocketHandlers {
   onOpen(): void;
@@ -72,25 +73,7 @@ export function signed({ hello, upgrade }: StreamProtocol, credential: Secret, r
  * `unauthorized` asks for a new token, `forbidden` for a person; `replaced`, `stopped` and
  * `store_lost` are our own decisions.
  */
-export type EndReason =
-  | CloseReason
-  | 'refused'
-  | 'closed'
-  | 'connect'
-  | 'timeout'
-  | 'protocol'
-  | 'binary'
-  | 'bad_utf8'
-  | 'oversize'
-  | 'ping_flood'
-  | 'slow_reader'
-  | 'idle'
-  | 'ack_timeout'
-  | 'unsubscribed'
-  | 'no_message'
-  | 'replaced'
-  | 'stopped'
-  | 'store_lost';
+export type EndReason = (typeof reconnectReasons)[number];
 
 export interface ConnectionEnd {
   readonly reason: EndReason;
@@ -119,7 +102,7 @@ export function endOfSocket(end: SocketEnd, closeReasons?: ReadonlyMap<number, C
         ...(answersToOurs.has(end.code) && { goodbye: true }),
       };
     case 'failed':
-      return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
+      return { reason: end.code, detail: end.message };
   }
 }
 
@@ -130,8 +113,3 @@ const refusals: ReadonlyMap<number, EndReason> = new Map([
   [401, 'unauthorized'],
   [403, 'forbidden'],
 ]);
-const failures: ReadonlyMap<string, EndReason> = new Map(
-  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map(
-    (code) => [code, code],
-  ),
-);

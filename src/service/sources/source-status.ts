@@ -1,7 +1,8 @@
 import type { Stream } from '../../domain/order.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { absenceCauses, sourceStates } from '../../observability/source-metrics.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
-import { type Absence, absenceCauses } from './absent-orders.ts';
+import type { Absence } from './absent-orders.ts';
 import type { AccountStanding } from './account-access.ts';
 import type { OutOfReach } from './out-of-reach.ts';
 
@@ -17,17 +18,7 @@ import type { OutOfReach } from './out-of-reach.ts';
  * - `login_required`: the credential is refused, as a whole or
  *   for this account. A person has to act.
  */
-const accountStates = [
-  'connecting',
-  'down',
-  'unanswered',
-  'resyncing',
-  'live',
-  'frozen',
-  'not_enrolled',
-  'login_required',
-] as const;
-export type AccountState = (typeof accountStates)[number];
+export type AccountState = (typeof sourceStates)[number];
 
 /**
  * `orders` were read, `changes` of them were new to us, and of these the stream lost
@@ -164,7 +155,7 @@ export class SourceGauges {
         unrecovered += account.unrecovered;
         inDoubt += account.inDoubt;
       }
-    for (const state of accountStates) this.metrics.state.set({ source: stream, state }, states.get(state) ?? 0);
+    for (const state of sourceStates) this.metrics.state.set({ source: stream, state }, states.get(state) ?? 0);
     for (const cause of absenceCauses) this.metrics.absentOrders.set({ source: stream, cause }, absent.get(cause) ?? 0);
     this.metrics.unrecovered.set({ source: stream }, unrecovered);
     this.metrics.inDoubt.set({ source: stream }, inDoubt);
@@ -229,7 +220,7 @@ export class SourceMeter {
       accounts,
       lastFrameMs,
       lastEventMs,
-      ...(oldestReadMs === undefined ? {} : { oldestReadMs }),
+      ...(oldestReadMs !== undefined && { oldestReadMs }),
     });
   }
 

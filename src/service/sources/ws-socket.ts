@@ -7,7 +7,7 @@ import type { DialDeps } from '../../runtime/dial.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { type HttpRequest, revealedHeaders } from '../../venue/http.ts';
-import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
+import type { EndReason, Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
 
 export interface WsSocketOptions {
   /** From the start of the connection to the upgrade's answer. */
@@ -143,7 +143,7 @@ class WsSocket implements Socket {
 
   terminate(): void {
     this.ws.resume();
-    this.cause ??= { kind: 'failed', code: 'terminated', message: 'ended by us' };
+    this.cause ??= { kind: 'failed', code: 'stopped', message: 'ended by us' };
     this.ws.terminate();
   }
 
@@ -196,13 +196,13 @@ class WsSocket implements Socket {
       this.fail('ping_flood', `more than ${this.options.maxPingsPerSecond} pings a second`);
   }
 
-  private fail(code: string, message: string): void {
+  private fail(code: EndReason, message: string): void {
     this.cause ??= { kind: 'failed', code, message };
     this.ws.terminate();
   }
 }
 
-function codeOf(error: Error & { readonly code?: string }): string {
+function codeOf(error: Error & { readonly code?: string }): EndReason {
   switch (error.code) {
     case 'WS_ERR_INVALID_UTF8':
       return 'bad_utf8';

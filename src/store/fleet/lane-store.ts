@@ -1,4 +1,5 @@
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { laneTakeoverCauses } from '../../observability/pipeline-metrics.ts';
 import { type Checkpoint, encodeCheckpoints, type LaneCheckpoint } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 
@@ -13,15 +14,13 @@ export interface LaneHold {
   readonly generation: number;
 }
 
-/**
- * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had
- * not renewed it for too long. `own`: the answer to our own takeover was lost.
- */
-export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
-
 /** How the lane changed hands. */
 export interface Takeover {
-  readonly cause: (typeof takeoverCauses)[number];
+  /**
+   * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had
+   * not renewed it for too long. `own`: the answer to our own takeover was lost.
+   */
+  readonly cause: (typeof laneTakeoverCauses)[number];
   /** The former holder; undefined if the lane was free. */
   readonly from: string | undefined;
   /** How long ago it was last renewed, or given back, by the database's clock. */

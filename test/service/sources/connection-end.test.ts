@@ -16,7 +16,6 @@ describe('endOfSocket', () => {
     [{ kind: 'closed', code: 1006, reason: '' }, 'closed'],
     [{ kind: 'closed', code: 4999, reason: '' }, 'closed'],
     [{ kind: 'failed', code: 'binary', message: '' }, 'binary'],
-    [{ kind: 'failed', code: 'never heard of', message: '' }, 'protocol'],
   ])('names %j as %s: a label of few values, whatever the platform invents', (end, reason) => {
     expect(endOfSocket(end, platformVenue.account.protocol.closeReasons).reason).toBe(reason);
   });

@@ -125,7 +125,7 @@ function worldOf() {
     drop: () =>
       platform.live
         .findLast(({ url }) => url === 'ws://prediction')
-        ?.end({ kind: 'failed', code: 'ECONNRESET', message: 'cut' }),
+        ?.end({ kind: 'failed', code: 'connect', message: 'cut' }),
     half_open: () => {
       for (const socket of platform.live) socket.answers = false;
     },
