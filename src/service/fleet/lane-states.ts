@@ -7,7 +7,6 @@
  * - `held`: the work is under way. `over`: the term is over, and the work has not been ended yet.
  * - `ending`: it ends. `stopped`: the process asks for no lane any more.
  */
-export const laneStates = ['standby', 'beginning', 'begun_in_vain', 'held', 'over', 'ending', 'stopped'] as const;
 export type LaneState = (typeof laneStates)[number];
 
 /** The states in which this process may act: in all others its lease is lost. */
@@ -42,6 +41,14 @@ type LaneTransition = LaneState | 'ignored' | 'impossible';
 
 type Cell = LaneState | '·' | '!';
 
+/** The columns of the table below. */
+// biome-ignore format: a table
+export const laneStates =
+             ['standby',   'beginning',     'begun_in_vain', 'held',   'over',   'ending',  'stopped'] as const;
+
+/** A cell for each of the states, in their order. */
+type Row<States> = { readonly [Place in keyof States]: Cell };
+
 /**
  * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what holds each:
  *
@@ -56,20 +63,20 @@ type Cell = LaneState | '·' | '!';
  * 4. `stopped` is final, and entered without work: its row is `!` where there is one.
  */
 // biome-ignore format: a table
-const table: Readonly<Record<LaneEvent, Readonly<Record<LaneState, Cell>>>> = {
-  taken:     { standby: 'beginning', beginning: '!',             begun_in_vain: '!',             held: '!',      over: '!',      ending: '!',       stopped: '!' },
-  begun:     { standby: '!',         beginning: 'held',          begun_in_vain: 'over',          held: '!',      over: '!',      ending: '!',       stopped: '!' },
-  not_begun: { standby: '!',         beginning: 'over',          begun_in_vain: 'over',          held: '!',      over: '!',      ending: '!',       stopped: '!' },
-  lost:      { standby: '·',         beginning: 'begun_in_vain', begun_in_vain: 'begun_in_vain', held: 'over',   over: 'over',   ending: '·',       stopped: '·' },
-  change:    { standby: '·',         beginning: '·',             begun_in_vain: '·',             held: 'over',   over: '·',      ending: '·',       stopped: '·' },
-  ends:      { standby: '!',         beginning: '!',             begun_in_vain: '!',             held: 'ending', over: 'ending', ending: '!',       stopped: '!' },
-  ended:     { standby: '!',         beginning: '!',             begun_in_vain: '!',             held: '!',      over: '!',      ending: 'standby', stopped: '!' },
-  stopped:   { standby: 'stopped',   beginning: '!',             begun_in_vain: '!',             held: '!',      over: '!',      ending: '!',       stopped: '·' },
+const table: Readonly<Record<LaneEvent, Row<typeof laneStates>>> = {
+  taken:     ['beginning', '!',             '!',             '!',      '!',      '!',       '!'],
+  begun:     ['!',         'held',          'over',          '!',      '!',      '!',       '!'],
+  not_begun: ['!',         'over',          'over',          '!',      '!',      '!',       '!'],
+  lost:      ['·',         'begun_in_vain', 'begun_in_vain', 'over',   'over',   '·',       '·'],
+  change:    ['·',         '·',             '·',             'over',   '·',      '·',       '·'],
+  ends:      ['!',         '!',             '!',             'ending', 'ending', '!',       '!'],
+  ended:     ['!',         '!',             '!',             '!',      '!',      'standby', '!'],
+  stopped:   ['stopped',   '!',             '!',             '!',      '!',      '!',       '·'],
 };
 
 /** The state to which an event takes a lane's keeper. No other code decides this. */
 export function laneTransition(state: LaneState, event: LaneEvent): LaneTransition {
-  const cell = table[event][state];
+  const cell = table[event][laneStates.indexOf(state)] as Cell;
   if (cell === '·') return 'ignored';
   return cell === '!' ? 'impossible' : cell;
 }

@@ -12,19 +12,6 @@ import type { AccountState } from './source-status.ts';
  *   `recovering`: one does, and the whole account is read.
  * - `stopped`: it is not followed here any more.
  */
-export const sessionStates = [
-  'connecting',
-  'down',
-  'unanswered',
-  'not_enrolled',
-  'login_required',
-  'resyncing',
-  'unproven',
-  'live',
-  'frozen',
-  'recovering',
-  'stopped',
-] as const;
 export type SessionState = (typeof sessionStates)[number];
 
 /** `stopped` shows nothing of its own: what was shown last stays. */
@@ -87,6 +74,14 @@ type SessionTransition = SessionState | 'ignored' | 'impossible';
 
 type Cell = SessionState | '·' | '!';
 
+/** The columns of the table below. */
+// biome-ignore format: a table
+export const sessionStates =
+                          ['connecting',     'down',           'unanswered',     'not_enrolled',   'login_required', 'resyncing',      'unproven',       'live',           'frozen',         'recovering',     'stopped'] as const;
+
+/** A cell for each of the states, in their order. */
+type Row<States> = { readonly [Place in keyof States]: Cell };
+
 /**
  * Every state × every event. `·` is ignored, `!` impossible. The invariants, each with its holder:
  *
@@ -107,26 +102,26 @@ type Cell = SessionState | '·' | '!';
  * so they can't come in a state that has none.
  */
 // biome-ignore format: a table
-const table: Readonly<Record<SessionEvent, Readonly<Record<SessionState, Cell>>>> = {
-  read_begins:            { connecting: 'resyncing',      down: 'resyncing',      unanswered: 'resyncing',      not_enrolled: 'resyncing',      login_required: 'resyncing',      resyncing: 'resyncing',      unproven: 'resyncing',      live: 'resyncing',      frozen: 'resyncing',      recovering: 'resyncing',      stopped: '·' },
-  recovery_begins:        { connecting: '!',              down: 'recovering',     unanswered: 'recovering',     not_enrolled: 'recovering',     login_required: 'recovering',     resyncing: '!',              unproven: '!',              live: '!',              frozen: 'recovering',     recovering: 'recovering',     stopped: '·' },
-  read:                   { connecting: '!',              down: '!',              unanswered: '!',              not_enrolled: '!',              login_required: '!',              resyncing: 'unproven',       unproven: '!',              live: '!',              frozen: '!',              recovering: 'unproven',       stopped: '!' },
-  proven:                 { connecting: '!',              down: '!',              unanswered: '!',              not_enrolled: '!',              login_required: '!',              resyncing: '!',              unproven: 'live',           live: '!',              frozen: '!',              recovering: '!',              stopped: '!' },
-  refused:                { connecting: 'login_required', down: 'login_required', unanswered: 'login_required', not_enrolled: 'login_required', login_required: 'login_required', resyncing: 'login_required', unproven: 'login_required', live: 'login_required', frozen: 'login_required', recovering: 'login_required', stopped: '·' },
-  refused_not_enrolled:   { connecting: 'not_enrolled',   down: 'not_enrolled',   unanswered: 'not_enrolled',   not_enrolled: 'not_enrolled',   login_required: 'not_enrolled',   resyncing: 'not_enrolled',   unproven: 'not_enrolled',   live: 'not_enrolled',   frozen: 'not_enrolled',   recovering: 'not_enrolled',   stopped: '·' },
-  audit_denied:           { connecting: '!',              down: '!',              unanswered: '!',              not_enrolled: '!',              login_required: '!',              resyncing: '!',              unproven: '!',              live: 'connecting',     frozen: '!',              recovering: '!',              stopped: '!' },
-  unanswered:             { connecting: 'unanswered',     down: 'unanswered',     unanswered: 'unanswered',     not_enrolled: 'unanswered',     login_required: 'unanswered',     resyncing: '·',              unproven: '·',              live: '·',              frozen: '·',              recovering: '·',              stopped: '·' },
-  cover_ended:            { connecting: '!',              down: '!',              unanswered: '!',              not_enrolled: '!',              login_required: '!',              resyncing: 'connecting',     unproven: 'connecting',     live: 'connecting',     frozen: '!',              recovering: 'frozen',         stopped: '!' },
-  cover_ended_unanswered: { connecting: '!',              down: '!',              unanswered: '!',              not_enrolled: '!',              login_required: '!',              resyncing: 'unanswered',     unproven: 'unanswered',     live: 'unanswered',     frozen: '!',              recovering: 'frozen',         stopped: '!' },
-  no_connection:          { connecting: 'down',           down: 'down',           unanswered: 'down',           not_enrolled: '·',              login_required: 'down',           resyncing: '·',              unproven: '·',              live: '·',              frozen: '·',              recovering: '·',              stopped: '·' },
-  no_login:               { connecting: 'login_required', down: 'login_required', unanswered: 'login_required', not_enrolled: '·',              login_required: 'login_required', resyncing: '·',              unproven: '·',              live: '·',              frozen: '·',              recovering: '·',              stopped: '·' },
-  store_lost:             { connecting: 'frozen',         down: 'frozen',         unanswered: 'frozen',         not_enrolled: 'frozen',         login_required: 'frozen',         resyncing: 'frozen',         unproven: 'frozen',         live: 'frozen',         frozen: 'frozen',         recovering: 'frozen',         stopped: '·' },
-  stopped:                { connecting: 'stopped',        down: 'stopped',        unanswered: 'stopped',        not_enrolled: 'stopped',        login_required: 'stopped',        resyncing: 'stopped',        unproven: 'stopped',        live: 'stopped',        frozen: 'stopped',        recovering: 'stopped',        stopped: '·' },
+const table: Readonly<Record<SessionEvent, Row<typeof sessionStates>>> = {
+  read_begins:            ['resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      '·'],
+  recovery_begins:        ['!',              'recovering',     'recovering',     'recovering',     'recovering',     '!',              '!',              '!',              'recovering',     'recovering',     '·'],
+  read:                   ['!',              '!',              '!',              '!',              '!',              'unproven',       '!',              '!',              '!',              'unproven',       '!'],
+  proven:                 ['!',              '!',              '!',              '!',              '!',              '!',              'live',           '!',              '!',              '!',              '!'],
+  refused:                ['login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', '·'],
+  refused_not_enrolled:   ['not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   '·'],
+  audit_denied:           ['!',              '!',              '!',              '!',              '!',              '!',              '!',              'connecting',     '!',              '!',              '!'],
+  unanswered:             ['unanswered',     'unanswered',     'unanswered',     'unanswered',     'unanswered',     '·',              '·',              '·',              '·',              '·',              '·'],
+  cover_ended:            ['!',              '!',              '!',              '!',              '!',              'connecting',     'connecting',     'connecting',     '!',              'frozen',         '!'],
+  cover_ended_unanswered: ['!',              '!',              '!',              '!',              '!',              'unanswered',     'unanswered',     'unanswered',     '!',              'frozen',         '!'],
+  no_connection:          ['down',           'down',           'down',           '·',              'down',           '·',              '·',              '·',              '·',              '·',              '·'],
+  no_login:               ['login_required', 'login_required', 'login_required', '·',              'login_required', '·',              '·',              '·',              '·',              '·',              '·'],
+  store_lost:             ['frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         '·'],
+  stopped:                ['stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        '·'],
 };
 
 /** The state to which an event takes a session. No other code decides this. */
 export function sessionTransition(state: SessionState, event: SessionEvent): SessionTransition {
-  const cell = table[event][state];
+  const cell = table[event][sessionStates.indexOf(state)] as Cell;
   if (cell === '·') return 'ignored';
   return cell === '!' ? 'impossible' : cell;
 }
