@@ -1,20 +1,24 @@
 import type { Clock } from './clock.ts';
-import type { Service } from './supervisor.ts';
+import type { RuntimeLogger, Service } from './supervisor.ts';
 
 interface RoundsDeps {
   readonly clock: Pick<Clock, 'sleep'>;
-  /** Never rejects. */
-  readonly round: () => Promise<void>;
+  readonly round: () => Promise<unknown>;
+  /** Left out: it never rejects. */
+  readonly log?: Pick<RuntimeLogger, 'info' | 'warn'>;
 }
 
 interface RoundsOptions {
   /** Of the service. */
   readonly name: string;
   readonly everyMs: number;
+  /** What it does, for the log. Left out: its name. */
+  readonly doing?: string;
 }
 
 /**
- * A piece of work done again and again: a first round at once, then one after each rest.
+ * A piece of work done again and again: a first round at once, then one after each rest. A round
+ * that rejects is one line in the log, and so is the first one after it that does not.
  *
  * Invariant: one round at a time, and none begins after `drain`, which waits for the one under way.
  */
@@ -23,12 +27,12 @@ export class Rounds implements Service {
   private readonly over = new AbortController();
   private running: Promise<void> = Promise.resolve();
   private readonly deps: RoundsDeps;
-  private readonly everyMs: number;
+  private readonly options: RoundsOptions;
 
-  constructor(deps: RoundsDeps, { name, everyMs }: RoundsOptions) {
-    this.name = name;
+  constructor(deps: RoundsDeps, options: RoundsOptions) {
+    this.name = options.name;
     this.deps = deps;
-    this.everyMs = everyMs;
+    this.options = options;
   }
 
   async start(): Promise<void> {
@@ -41,10 +45,19 @@ export class Rounds implements Service {
   }
 
   private async run(): Promise<void> {
-    const { clock, round } = this.deps;
+    const { clock, round, log } = this.deps;
+    const { everyMs, doing = this.name } = this.options;
+    let isFailing = false;
     while (!this.over.signal.aborted) {
-      await round();
-      await clock.sleep(this.everyMs, this.over.signal);
+      try {
+        await round();
+        if (isFailing) log?.info({}, `${doing} works again`);
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing) log?.warn({ err }, `${doing} failed; it is tried again`);
+        isFailing = true;
+      }
+      await clock.sleep(everyMs, this.over.signal);
     }
   }
 }

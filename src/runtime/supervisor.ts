@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { sentenceOf } from './program-error.ts';
-import { abortAfter } from './waiting.ts';
+import { abortAfter, aborted } from './waiting.ts';
 
 /**
  * A long-lived part of the process. Its phase says when the supervisor starts it, and when it
@@ -47,7 +47,7 @@ export interface Phase {
 
 interface SupervisorDeps {
   readonly clock: Clock;
-  readonly log: RuntimeLog;
+  readonly log: RuntimeLogger;
 }
 
 interface SupervisorOptions {
@@ -114,7 +114,7 @@ export class Supervisor {
       this.current = 'running';
       this.hasRun = true;
       this.deps.log.info({ ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'started');
-      await this.stopAsked();
+      await aborted(this.stopping.signal);
     }
     return this.drainAll();
   }
@@ -153,7 +153,10 @@ export class Supervisor {
       try {
         // A start that hangs must not delay a drain: when a stop is asked for, the start is no
         // longer waited for.
-        const done = await Promise.race([callStart(service).then(() => true), this.stopAsked().then(() => false)]);
+        const done = await Promise.race([
+          callStart(service).then(() => true),
+          aborted(this.stopping.signal).then(() => false),
+        ]);
         if (!done) return;
         this.deps.log.info(
           { part: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) },
@@ -178,12 +181,6 @@ export class Supervisor {
     if (fault !== undefined) deps.log.error(fault, `ended: ${sentenceOf(fault.err)}`);
     return this.exitCode === 0 && unclean.length > 0 ? 1 : (this.exitCode ?? 0);
   }
-
-  private stopAsked(): Promise<void> {
-    const { signal } = this.stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  }
 }
 
 /** Async, so a start that throws before it awaits is a failed start like any other. */
@@ -191,14 +188,14 @@ async function callStart(service: Service): Promise<void> {
   await service.start();
 }
 
+/** The same for its drain: it fails its own step only. */
+async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
+  await service.drain(signal);
+}
+
 /** A part may set `exitCode` on its error, for example to show a configuration fault (78). */
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number' ? error.exitCode : 1;
-}
-
-interface DrainDeps {
-  readonly clock: Clock;
-  readonly log: RuntimeLog;
 }
 
 interface DrainStep {
@@ -222,7 +219,7 @@ async function drainInOrder(
   services: readonly Service[],
   deadlineMs: number,
   atOnce: boolean,
-  deps: DrainDeps,
+  deps: SupervisorDeps,
 ): Promise<DrainStep[]> {
   const { clock, log } = deps;
   const beganMs = clock.monotonicMs();
@@ -245,7 +242,7 @@ async function drainOne(
   service: Service,
   signal: AbortSignal,
   limitMs: number,
-  { clock, log }: DrainDeps,
+  { clock, log }: SupervisorDeps,
 ): Promise<DrainStep> {
   const { name } = service;
   const beganMs = clock.monotonicMs();
@@ -263,13 +260,8 @@ async function drainOne(
   return { name, ms: Math.round(clock.monotonicMs() - beganMs), result };
 }
 
-/** Async, so a drain that throws before it awaits fails its own step only. */
-async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
-  await service.drain(signal);
-}
-
 /** The lowest rooms need only this part of a logger; the log in `observability/` fits it. */
-interface RuntimeLog {
+export interface RuntimeLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -57,14 +57,20 @@ export function abortAfter(clock: Clock, limitMs: number, what: string, ...other
   return { signal: either.signal, [Symbol.dispose]: dispose };
 }
 
+/** Resolves when the signal aborts, or has. For one that ends with its waiter. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
 /** `work`, or the signal's reason once it aborts. The work itself goes on. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(signal.reason);
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([work, aborted.promise]);
+    return await Promise.race([work, stopped]);
   } finally {
     signal.removeEventListener('abort', stop);
   }

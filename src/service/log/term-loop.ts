@@ -1,6 +1,6 @@
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { Wakeup } from '../../runtime/waiting.ts';
+import { aborted, Wakeup } from '../../runtime/waiting.ts';
 
 interface TermLoopDeps<Term> {
   /** One term's work, until the term is over or the drain has nothing left to do. Never rejects. */
@@ -65,14 +65,7 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
   async drain(signal: AbortSignal): Promise<{ readonly term: Term | undefined; readonly gaveUp: Promise<void> }> {
     this.stopping = true;
     const { term } = this;
-    const gaveUp = new Promise<void>((resolve) => {
-      const giveUp = () => {
-        term?.over.abort();
-        resolve();
-      };
-      if (signal.aborted) giveUp();
-      else signal.addEventListener('abort', giveUp, { once: true });
-    });
+    const gaveUp = aborted(signal).then(() => term?.over.abort());
     this.wakeup.wake();
     await Promise.race([this.loop, gaveUp]);
     return { term, gaveUp };

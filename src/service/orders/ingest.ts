@@ -1,7 +1,7 @@
 import type { Head } from '../../domain/head.ts';
 import type { IngestItem } from '../../domain/observation.ts';
 import { BoundedQueue } from '../../runtime/bounded-queue.ts';
-import { Wakeup } from '../../runtime/waiting.ts';
+import { aborted, Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf, type Entry, entryAgeMs, queuedBytes } from './entry.ts';
@@ -186,10 +186,8 @@ export class Ingest {
    * Resolves the queued entries, then ends. The sources must have stopped. Gives up at the signal.
    */
   async drain(signal: AbortSignal): Promise<void> {
-    if (this.pipeline !== undefined && !signal.aborted) {
-      const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      await Promise.race([this.committed().catch(() => undefined), gaveUp]);
-    }
+    if (this.pipeline !== undefined && !signal.aborted)
+      await Promise.race([this.committed().catch(() => undefined), aborted(signal)]);
     await this.end();
   }
 

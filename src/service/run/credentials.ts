@@ -1,5 +1,6 @@
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { CredentialList, StoredCredential } from '../../runtime/token-store.ts';
 import { type ReadIfChanged, readAlways } from '../../store/fleet/changes.ts';
@@ -66,8 +67,7 @@ export class Credentials implements Service {
   readonly name = 'credentials';
   private readonly entries = new Map<string, Entry>();
   private readonly over = new AbortController();
-  private watching: Promise<void> = Promise.resolve();
-  private unlisted = false;
+  private readonly watching: Rounds;
   /** The linked logins were read, and each is in use. */
   private looked = false;
   /** Linked and stored logins it can't use. */
@@ -78,16 +78,20 @@ export class Credentials implements Service {
   constructor(deps: CredentialsDeps, options: CredentialsOptions) {
     this.deps = deps;
     this.options = options;
+    this.watching = new Rounds(
+      { ...deps, round: () => this.look().finally(() => this.publish()) },
+      { name: this.name, everyMs: options.lookEveryMs, doing: 'listing the linked logins' },
+    );
   }
 
   async start(): Promise<void> {
     for (const kind of this.deps.kinds) if (kind.own !== undefined) await this.add(kind, kind.own, undefined);
-    this.watching = this.watch();
+    await this.watching.start();
   }
 
   async drain(): Promise<void> {
     this.over.abort();
-    await this.watching;
+    await this.watching.drain();
     await this.deps.sources.end();
     await Promise.all([...this.entries.keys()].map((credential) => this.remove(credential)));
   }
@@ -102,37 +106,24 @@ export class Credentials implements Service {
     return [
       ...[...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() })),
       ...this.unusable.map((credential) => ({
-        ...{ credential, state: 'login_required' as const },
+        credential,
+        state: 'login_required' as const,
         ...(lastError !== undefined && { lastError }),
       })),
     ];
   }
 
-  private async watch(): Promise<void> {
-    while (!this.over.signal.aborted) {
-      await this.look();
-      this.publish();
-      await this.deps.clock.sleep(this.options.lookEveryMs, this.over.signal);
-    }
-  }
-
   private async look(): Promise<void> {
-    const { log, loginChanges = readAlways } = this.deps;
-    try {
-      await loginChanges(async () => {
-        const stored = await this.linked();
-        // A login linked again is gone for a moment: its accounts do not go to another one.
-        this.looked = false;
-        if (this.options.unusable === undefined) await this.apply(stored);
-        else this.nameUnusable(stored, this.options.unusable);
-        this.looked = true;
-        return true;
-      });
-      this.unlisted = false;
-    } catch (error) {
-      if (!this.unlisted) log.warn({ err: error }, 'the linked logins could not be listed; it is tried again');
-      this.unlisted = true;
-    }
+    const { loginChanges = readAlways } = this.deps;
+    await loginChanges(async () => {
+      const stored = await this.linked();
+      // A login linked again is gone for a moment: its accounts do not go to another one.
+      this.looked = false;
+      if (this.options.unusable === undefined) await this.apply(stored);
+      else this.nameUnusable(stored, this.options.unusable);
+      this.looked = true;
+      return true;
+    });
   }
 
   private async linked(): Promise<readonly Linked[]> {

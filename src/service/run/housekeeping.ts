@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { countDeadLetters, type DeadLetterCount } from '../../store/dead-letters/dead-letters.ts';
 import {
@@ -41,7 +42,7 @@ const betweenStepsMs = 25;
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';
   private readonly over = new AbortController();
-  private running: Promise<unknown> = Promise.resolve();
+  private works: readonly Rounds[] = [];
   private counted: readonly DeadLetterCount[] | undefined;
   /** An old snapshot kept a partition in the last round. */
   private logKept = false;
@@ -60,34 +61,20 @@ export class Housekeeping implements Service {
 
   async start(): Promise<void> {
     const { maintainEveryMs, countEveryMs } = this.options;
-    this.running = Promise.all([
-      this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
-      this.every(maintainEveryMs, 'keeping the events of halts', () => this.maintainCommands()),
-      this.every(countEveryMs, 'counting the dead letters', () => this.countDeadLetters()),
-      this.every(maintainEveryMs, 'keeping the dead letters bounded', () => this.maintainDeadLetters()),
-      this.every(maintainEveryMs, 'measuring the database', () => this.measure()),
-    ]);
+    const works = [
+      { doing: 'keeping the partitions of the log', everyMs: maintainEveryMs, round: () => this.maintain() },
+      { doing: 'keeping the events of halts', everyMs: maintainEveryMs, round: () => this.maintainCommands() },
+      { doing: 'counting the dead letters', everyMs: countEveryMs, round: () => this.countDeadLetters() },
+      { doing: 'keeping the dead letters bounded', everyMs: maintainEveryMs, round: () => this.maintainDeadLetters() },
+      { doing: 'measuring the database', everyMs: maintainEveryMs, round: () => this.measure() },
+    ];
+    this.works = works.map((work) => new Rounds({ ...this.deps, ...work }, { ...work, name: this.name }));
+    for (const work of this.works) await work.start();
   }
 
   async drain(): Promise<void> {
     this.over.abort();
-    await this.running;
-  }
-
-  private async every(intervalMs: number, what: string, work: () => Promise<void>): Promise<void> {
-    const { clock, log } = this.deps;
-    let failing = false;
-    while (!this.over.signal.aborted) {
-      try {
-        await work();
-        if (failing) log.info({}, `${what} works again`);
-        failing = false;
-      } catch (error) {
-        if (!failing) log.warn({ err: error }, `${what} failed; it is tried again`);
-        failing = true;
-      }
-      await clock.sleep(intervalMs, this.over.signal);
-    }
+    await Promise.all(this.works.map((work) => work.drain()));
   }
 
   private async maintain(): Promise<void> {

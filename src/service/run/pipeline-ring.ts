@@ -30,7 +30,8 @@ export class PipelineRing {
   constructor(deps: PipelineRingDeps, options: PipelineRingOptions) {
     this.deps = deps;
     this.options = options;
-    this.rounds = new Rounds({ clock: deps.clock, round: () => this.take() }, { ...options, name: 'pipeline-ring' });
+    const doing = 'reading the state of the pipeline';
+    this.rounds = new Rounds({ ...deps, round: () => this.take() }, { ...options, name: 'pipeline-ring', doing });
   }
 
   get everyMs(): number {
@@ -49,12 +50,7 @@ export class PipelineRing {
   }
 
   private async take(): Promise<void> {
-    const { log, read } = this.deps;
-    try {
-      this.readings.push(await read());
-      if (this.readings.length > this.options.kept) this.readings.shift();
-    } catch (err) {
-      log.warn({ err }, 'the state of the pipeline could not be read; the next reading follows');
-    }
+    this.readings.push(await this.deps.read());
+    if (this.readings.length > this.options.kept) this.readings.shift();
   }
 }

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { abortAfter } from '../../runtime/waiting.ts';
 import { endJobs } from '../../store/dead-letters/dead-letter-jobs.ts';
@@ -35,7 +36,10 @@ export interface RepairWorkerOptions {
 }
 
 const repairWorkerDefaults: RepairWorkerOptions = {
-  ...{ lookEveryMs: 2_000, deadlineMs: 30 * 60_000, orderWithinMs: 60_000, ordersARound: 20 },
+  lookEveryMs: 2_000,
+  deadlineMs: 30 * 60_000,
+  orderWithinMs: 60_000,
+  ordersARound: 20,
 };
 
 /** A repair is not urgent, and must not crowd out audits. */
@@ -52,44 +56,34 @@ const accountsAtOnce = 8;
 export class RepairWorker implements Service {
   readonly name = 'repairs';
   private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   /** By stream and account. */
   private readonly atWork = new Map<string, Promise<void>>();
-  private failing = false;
   private readonly deps: RepairWorkerDeps;
   private readonly options: RepairWorkerOptions;
 
   constructor(deps: RepairWorkerDeps, options: Partial<RepairWorkerOptions> = {}) {
     this.deps = deps;
     this.options = { ...repairWorkerDefaults, ...options };
+    this.rounds = new Rounds(
+      { ...deps, round: () => this.round() },
+      { name: this.name, everyMs: this.options.lookEveryMs, doing: 'reading the requests for repair' },
+    );
   }
 
-  async start(): Promise<void> {
-    this.running = this.run();
+  start(): Promise<void> {
+    return this.rounds.start();
   }
 
   async drain(): Promise<void> {
     this.over.abort();
-    await this.running;
+    await this.rounds.drain();
     await Promise.all(this.atWork.values());
   }
 
-  private async run(): Promise<void> {
-    const { clock, log } = this.deps;
-    while (!this.over.signal.aborted) {
-      try {
-        if (this.deps.isIdle?.() !== true) await this.round();
-        this.failing = false;
-      } catch (error) {
-        if (!this.failing) log.warn({ err: error }, 'requests for repair could not be read; it is tried again');
-        this.failing = true;
-      }
-      await clock.sleep(this.options.lookEveryMs, this.over.signal);
-    }
-  }
-
   private async round(): Promise<void> {
-    const { pool, log } = this.deps;
+    const { pool, log, isIdle } = this.deps;
+    if (isIdle?.() === true) return;
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over dead letters has ended');
     // Before the read: a turn may end during it, and the read still shows its requests.
     const atWork = new Set(this.atWork.keys());

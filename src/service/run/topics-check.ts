@@ -47,7 +47,7 @@ export class TopicsCheck {
   constructor(deps: TopicsCheckDeps) {
     this.deps = deps;
     this.rounds = new Rounds(
-      { clock: deps.clock, round: async () => void (await this.look()) },
+      { clock: deps.clock, round: () => this.look() },
       { name: 'topics-check', everyMs: lookEveryMs },
     );
   }
