@@ -4,14 +4,22 @@ import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { DeadLetterRow } from '../../store/orders/order-store.ts';
 
 /** The observation as evidence for a person. Ingest has, and compares, only the normalised view. */
-export function deadLetter(observation: Observation, reason: string, detail: string): DeadLetterRow {
+export function deadLetter(observation: Observation, reason: string, detail: string) {
   const { view, observedAtMs, sourceVersion } = observation;
   const raw = JSON.stringify({
     ...view,
-    ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }),
+    ...(sourceVersion !== undefined && { version: sourceVersion.toString() }),
   });
   const { stream, accountId, orderId } = view;
-  return { stream, accountId, orderId, reason, detail, raw: raw.slice(0, 64 * 1024), observedAtMs };
+  return {
+    stream,
+    accountId,
+    orderId,
+    reason,
+    detail,
+    raw: raw.slice(0, 64 * 1024),
+    observedAtMs,
+  } satisfies DeadLetterRow;
 }
 
 /** Of a row's reason and content. */

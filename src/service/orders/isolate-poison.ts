@@ -124,20 +124,7 @@ function asDeadLetter(entry: Entry, code: string): Entry | undefined {
 }
 
 function unreadable(observation: Observation, code: string): Unreadable {
-  const { cause, observedAtMs, receivedMs, bytes, onResult } = observation;
+  const { cause, receivedMs, bytes, onResult } = observation;
   const row = deadLetter(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
-  return {
-    kind: 'unreadable',
-    cause,
-    stream: observation.view.stream,
-    reason: row.reason,
-    detail: row.detail,
-    raw: row.raw,
-    accountId: observation.view.accountId,
-    orderId: observation.view.orderId,
-    observedAtMs,
-    receivedMs,
-    bytes,
-    ...(onResult === undefined ? {} : { onResult }),
-  };
+  return { kind: 'unreadable', ...row, cause, receivedMs, bytes, ...(onResult && { onResult }) };
 }

@@ -108,21 +108,25 @@ export function prepareBatch(entries: readonly Entry[], cache: HeadCache, option
   return batch.finish();
 }
 
-class BatchBuilder {
+/** A batch, complete once it is finished. */
+class BatchBuilder implements PreparedBatch {
   readonly results: (ObservationResult | undefined)[] = [];
-  private readonly learnt = new Set<Entry>();
-  private readonly doubts: RaisedDoubt[] = [];
-  private readonly begun: BegunOrder[] = [];
+  readonly learnt = new Set<Entry>();
+  readonly doubts: RaisedDoubt[] = [];
+  readonly begun: BegunOrder[] = [];
+  readonly heads: HeadRow[] = [];
+  readonly touched: Slot[] = [];
+  readonly updates: UpdateRow[] = [];
+  readonly places = { newest: [] as (number | null)[], before: [] as (number | null)[] };
+  readonly deadLetters: DeadLetterRow[] = [];
+  readonly kept = new Map<string, string>();
+  readonly bindings: BindingRow[] = [];
+  readonly rows: LogRow[] = [];
+  readonly receivedMs: number[] = [];
+  readonly streams: UpdateRow['stream'][] = [];
+  bytes = 0;
+  unproven: Unproven;
   private readonly newest: Newest[] = [];
-  private readonly updates: UpdateRow[] = [];
-  private readonly before: (number | null)[] = [];
-  private readonly deadLetters: DeadLetterRow[] = [];
-  private readonly kept = new Map<string, string>();
-  private readonly bindings: BindingRow[] = [];
-  private readonly rows: LogRow[] = [];
-  private readonly receivedMs: number[] = [];
-  private readonly streams: UpdateRow['stream'][] = [];
-  private bytes = 0;
   /** This batch's updates alone. The next batch with a mark proves them. */
   private count = 0;
   private sum = 0;
@@ -133,6 +137,7 @@ class BatchBuilder {
   constructor(cache: HeadCache, options: PrepareOptions) {
     this.cache = cache;
     this.options = options;
+    this.unproven = options.unproven;
   }
 
   addObservation(observation: Observation, key: string): void {
@@ -205,41 +210,24 @@ class BatchBuilder {
       revision: 1,
       payload: encodeWatermark(mark, this.proof()),
     } as const;
-    this.before.push(null);
+    this.places.before.push(null);
     this.append(row, key, Number.NaN);
     this.results.push(undefined);
   }
 
   finish(): PreparedBatch {
-    const heads: HeadRow[] = [];
-    const places = { newest: [] as (number | null)[], before: this.before };
     for (const { slot, state, reducedFrom, update } of this.newest) {
-      heads.push(headRow(slot.head, state ?? encodeOrder(slot.head.order), reducedFrom));
-      places.newest.push(update);
+      this.heads.push(headRow(slot.head, state ?? encodeOrder(slot.head.order), reducedFrom));
+      this.places.newest.push(update);
+      this.touched.push(slot);
       slot.newest = undefined;
     }
-    const { updates, deadLetters, kept, bindings, results, learnt, doubts, begun } = this;
-    const { rows, receivedMs, streams, bytes } = this;
-    const touched = this.newest.map(({ slot }) => slot);
-    const unproven = this.unproven();
-    return {
-      heads,
-      updates,
-      places,
-      deadLetters,
-      kept,
-      bindings,
-      results,
-      learnt,
-      doubts,
-      begun,
-      touched,
-      rows,
-      receivedMs,
-      streams,
-      bytes,
-      unproven,
-    };
+    const { count, sum } = this;
+    const { number, unproven } = this.options;
+    this.unproven = this.proves
+      ? { after: number - 1n, count, sum }
+      : { after: unproven.after, count: unproven.count + count, sum: addSums(unproven.sum, sum) };
+    return this;
   }
 
   /**
@@ -251,13 +239,6 @@ class BatchBuilder {
     this.proves = true;
     const { lane, generation, number, unproven } = this.options;
     return proofOf(unproven, { lane, generation, upTo: number - 1n });
-  }
-
-  private unproven(): Unproven {
-    const { count, sum } = this;
-    const { number, unproven } = this.options;
-    if (this.proves) return { after: number - 1n, count, sum };
-    return { after: unproven.after, count: unproven.count + count, sum: addSums(unproven.sum, sum) };
   }
 
   private bind(
@@ -293,12 +274,12 @@ class BatchBuilder {
       occurredAt: order.updatedAt,
       observedAt: formatInstant(observation.observedAtMs),
       changed: reduction.changed,
-      ...(reduction.fill === undefined ? {} : { fill: reduction.fill }),
+      ...(reduction.fill !== undefined && { fill: reduction.fill }),
     });
     this.count += 1;
     this.sum = addSums(this.sum, hashOfValue(payload));
     const newest = this.remember(key, slot, head);
-    this.before.push(newest.update ?? -newest.place);
+    this.places.before.push(newest.update ?? -newest.place);
     newest.update = this.updates.length + 1;
     newest.state = orderJson;
     const { stream, orderId, accountId } = order;
