@@ -1,30 +1,13 @@
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import type { LaneWork } from '../fleet/lane-keeper.ts';
+import type { LossCheck } from '../fleet/loss-check.ts';
+import type { ShardKeeper } from '../fleet/shard-keeper.ts';
+import type { CheckpointWriter } from '../log/checkpoint-writer.ts';
 import type { Relay } from '../log/relay.ts';
+import type { ResultRelay } from '../log/result-relay.ts';
 import type { Ingest } from '../orders/ingest.ts';
-
-/** Follows the streams while the lane is held. */
-interface Sources {
-  begin(): Promise<void>;
-  end(): Promise<void>;
-}
-
-/** Knows which accounts belong to the lane, and takes commands for them. */
-interface LaneShards {
-  /** The lane's own shards are held again. Rejects when they can't be read. */
-  resume(hold: LaneHold): Promise<void>;
-  /**
-   * Rejects when the journal can't be read: nothing may be sent before the earlier sends are known.
-   */
-  begin(hold: LaneHold): Promise<void>;
-  end(): Promise<void>;
-}
-
-/** Publishes commands' steps. */
-interface LaneResults {
-  begin(): void;
-  end(): void;
-}
+import type { VenueSources } from '../sources/venue-sources.ts';
+import type { ConfigRecord } from './config-record.ts';
 
 interface LanePartsDeps {
   /** Rejects when the database's schema does not fit this build. */
@@ -32,16 +15,16 @@ interface LanePartsDeps {
   /**
    * Its `begin` rejects when Kafka has updates the database lacks. Left out: nothing is published.
    */
-  readonly lossCheck?: { begin(): Promise<void>; end(): void };
+  readonly lossCheck?: Pick<LossCheck, 'begin' | 'end'>;
   /** Keeps observed commits on Kafka. Left out: nothing is kept. */
-  readonly checkpoint?: { doubt(): void };
+  readonly checkpoint?: Pick<CheckpointWriter, 'doubt'>;
   /** Records the configuration while the work goes on. */
-  readonly configRecord?: { begin(): void; end(): void };
-  readonly sources: Sources;
+  readonly configRecord?: Pick<ConfigRecord, 'begin' | 'end'>;
+  readonly sources: Pick<VenueSources, 'begin' | 'end'>;
   readonly ingest: Ingest;
   readonly relay: Relay;
-  readonly shards: LaneShards;
-  readonly results?: LaneResults;
+  readonly shards: Pick<ShardKeeper, 'resume' | 'begin' | 'end'>;
+  readonly results?: Pick<ResultRelay, 'begin' | 'end'>;
 }
 
 /**
@@ -64,10 +47,10 @@ export class LaneParts implements LaneWork {
     relay.begin(hold.batch);
     results?.begin();
     ingest.begin(hold);
-    await shards.resume(hold);
+    await shards.resume();
     await sources.begin();
     // Last, because commands find out about orders through the sources.
-    await shards.begin(hold);
+    await shards.begin();
     configRecord?.begin();
   }
 

@@ -136,7 +136,7 @@ export class AccountParts {
     if (item.kind === 'order') {
       this.newestAt = item.view.updatedAt;
       this.newestMs = receivedMs;
-      this.audit.delivered(item);
+      this.audit.losses.delivered(item);
       if (item.view.certainty === 'unknown_gap') this.gap(upTo);
     } else if (item.kind === 'withheld') {
       this.storeLost.hold({ row, text, receivedMs, upTo });

@@ -3,15 +3,14 @@ import { cautiousWallMs, type Moment, momentOf } from '../../runtime/clock.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
 import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
 import type { Connection, EventFrame } from './connection.ts';
-import type { ConnectionEnd } from './socket.ts';
-import type { AccountReading, AccountStatus } from './source-status.ts';
+import type { SessionShown } from './session-shown.ts';
 
 /**
  * The accounts on one stream, and the way from an event to its account. Invariant: an event goes to
  * the session it names, or is counted as foreign. Late events for an account we left are neither.
  */
 export class AccountRoster {
-  private readonly sessions = new Map<string, AccountSession>();
+  readonly sessions = new Map<string, AccountSession>();
   private readonly left = new Set<string>();
   private foreignSeen = false;
   private readonly deps: SessionDeps;
@@ -20,18 +19,6 @@ export class AccountRoster {
   constructor(deps: SessionDeps, options: SessionOptions) {
     this.deps = deps;
     this.options = options;
-  }
-
-  get(accountId: string): AccountSession | undefined {
-    return this.sessions.get(accountId);
-  }
-
-  get all(): ReadonlyMap<string, AccountSession> {
-    return this.sessions;
-  }
-
-  get isEmpty(): boolean {
-    return this.sessions.size === 0;
   }
 
   /** The new account's session; undefined when it is followed already. */
@@ -68,7 +55,7 @@ export class AccountRoster {
   route(frame: EventFrame, text: string, upTo: Moment): void {
     const session = this.sessions.get(frame.accountId);
     if (session !== undefined && frame.stream === this.options.stream) {
-      session.row(frame.row, text, this.deps.clock.monotonicMs(), upTo);
+      session.parts.takeRow(frame.row, text, this.deps.clock.monotonicMs(), upTo);
     } else if (!this.left.has(frame.accountId)) {
       this.foreign(frame);
     }
@@ -76,19 +63,11 @@ export class AccountRoster {
 
   /** A frame that does not name its account. */
   frameLost(upTo: Moment): void {
-    for (const session of this.sessions.values()) session.frameLost(upTo);
-  }
-
-  ended(connection: Connection, end: ConnectionEnd): void {
-    for (const session of this.sessions.values()) session.ended(connection, end);
+    for (const { parts } of this.sessions.values()) parts.unrecovered.loseAnything(upTo);
   }
 
   disconnected(state: 'down' | 'login_required', reason: string): void {
     for (const session of this.sessions.values()) session.disconnected(state, reason);
-  }
-
-  stop(): void {
-    for (const session of this.sessions.values()) session.stop();
   }
 
   /** Wall time up to which each live account is complete. */
@@ -106,20 +85,13 @@ export class AccountRoster {
 
   /** By account: the orders its "complete up to" does not speak for. */
   unreadOrderIds(): Map<string, readonly string[]> {
-    const unread = [...this.sessions].map(([id, { unreadOrderIds }]) => [id, unreadOrderIds] as const);
+    const unread = [...this.sessions].map(([id, { parts }]) => [id, parts.unrecovered.unreadOrderIds] as const);
     return new Map(unread.filter(([, orderIds]) => orderIds.length > 0));
   }
 
-  get size(): number {
-    return this.sessions.size;
-  }
-
-  readings(): AccountReading[] {
-    return [...this.sessions.values()].map((session) => session.shown.reading());
-  }
-
-  status(): AccountStatus[] {
-    return [...this.sessions.values()].map((session) => session.shown.status());
+  /** What people are shown of each. */
+  get shown(): SessionShown[] {
+    return Array.from(this.sessions.values(), ({ shown }) => shown);
   }
 
   private foreign({ accountId, stream }: { accountId: string; stream: Stream }): void {

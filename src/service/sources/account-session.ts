@@ -83,7 +83,8 @@ export class AccountSession {
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
-  private readonly parts: AccountParts;
+  /** Takes the rows of its events, and knows which frames were lost. */
+  readonly parts: AccountParts;
   private readonly watermarks: Watermarks;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
@@ -191,16 +192,6 @@ export class AccountSession {
     }
   }
 
-  /** An event of this account. `upTo`: what its connection had sent before then was read. */
-  row(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
-    this.parts.takeRow(row, text, receivedMs, upTo);
-  }
-
-  /** An unreadable frame came, perhaps for this account. */
-  frameLost(upTo: Moment): void {
-    this.parts.unrecovered.loseAnything(upTo);
-  }
-
   ended(connection: Connection, end: ConnectionEnd): void {
     const { cover } = this.state;
     if (cover?.hasReplaced(connection)) this.replacedEnded(connection, end);
@@ -221,14 +212,10 @@ export class AccountSession {
     return name === 'live' && cover !== undefined ? this.provenUpTo(cover) : undefined;
   }
 
-  get unreadOrderIds(): readonly string[] {
-    return this.parts.unrecovered.unreadOrderIds;
-  }
-
   stop(): void {
     this.go('stopped', { gap: 'stopped' });
     this.life.abort();
-    this.parts.audit.stop();
+    this.parts.audit.losses.stop();
     this.timers.stop();
   }
 
@@ -281,7 +268,7 @@ export class AccountSession {
       this.about({ sourceEpoch, rows: result.rows }),
       'the platform lost its store: read whole under a new source epoch',
     );
-    for (const held of result.frames ?? []) this.row(held.row, held.text, held.receivedMs, held.upTo);
+    for (const held of result.frames ?? []) this.parts.takeRow(held.row, held.text, held.receivedMs, held.upTo);
     return result.resync === true ? this.parts.reader.read('resync', signal) : result;
   }
 

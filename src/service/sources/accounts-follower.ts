@@ -54,8 +54,11 @@ export interface AccountsFollowerOptions extends Pick<FollowInputs, 'ofVenue' | 
 
 /** One process follows all accounts, and there are no other logins. */
 export const accountsFollowerDefaults = {
-  ...{ isOurs: () => true, knowsAll: () => true },
-  ...{ compareEveryMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 },
+  isOurs: () => true,
+  knowsAll: () => true,
+  compareEveryMs: 2_000,
+  graceMs: 30_000,
+  loadEveryMs: 300_000,
 } as const;
 
 const named = 5;

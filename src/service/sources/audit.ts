@@ -146,7 +146,8 @@ interface VerifyDeps extends Pick<Ambient, 'clock' | 'log'> {
  * rows it finds like any others; here they are judged for changes that the stream lost silently.
  */
 export class Audit {
-  private readonly losses: SilentLossWatch;
+  /** Gets each row of the stream, and ends with the account's session. */
+  readonly losses: SilentLossWatch;
   private readonly lost: RecentCount;
   private readonly deps: VerifyDeps;
   /**
@@ -206,11 +207,6 @@ export class Audit {
     });
   }
 
-  /** A row came by the stream. */
-  delivered(observation: Observation): void {
-    this.losses.delivered(observation);
-  }
-
   /**
    * Takes an audit row's result. A row that only adds to what the stream brought (`learnt`) is a
    * change, and the stream lost nothing.
@@ -219,9 +215,5 @@ export class Audit {
     if (result !== 'applied') return;
     this.present.changes += 1;
     if (learnt !== true) this.losses.found(observation);
-  }
-
-  stop(): void {
-    this.losses.stop();
   }
 }

@@ -231,7 +231,8 @@ export class Connectors {
     const timings = { ...streamTimingDefaults, ...options.timings };
     const part = options.part === undefined ? {} : { part: options.part };
     const shared = {
-      ...{ ...this.deps, ...login },
+      ...this.deps,
+      ...login,
       gate: new Window(readsAtOnce),
       troubledGate: new Window(troubledReadsAtOnce),
       auditGate: this.auditGate,

@@ -1,26 +1,17 @@
-import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
+import type { Observation, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, type Stream, statusWord } from '../../domain/order.ts';
 import { storableText } from '../../venue/parse-json.ts';
 import { type Fault, otherAccount, RowReader } from '../../venue/row-reader.ts';
 import type { DecodedOrder, Venue } from '../../venue/venue.ts';
 
 /** The facts about a row that its content does not give. */
-export interface RowOrigin {
+export interface RowOrigin extends Omit<Observation, 'kind' | keyof DecodedOrder | 'onResult'> {
   readonly stream: Stream;
   readonly venue: Venue;
-  readonly cause: Cause;
   /** The account whose stream or list brought it. */
   readonly accountId: string;
-  readonly sourceEpoch: number;
-  readonly observedAtMs: number;
-  readonly receivedMs: number;
-  readonly bytes: number;
-  readonly overrules?: number;
-  readonly urgent?: true;
-  readonly onDoubt?: Observation['onDoubt'] | undefined;
   /** Called with an order if its id needs a further look. */
   readonly onOddId?: ((view: OrderView) => void) | undefined;
-  readonly upTo?: Observation['upTo'];
 }
 
 /** The row is another account's than its stream or list: dropped and alarmed, never stored. */

@@ -11,23 +11,9 @@ import type { OnRowResult } from './row-intake.ts';
 export type ReadKind = 'resync' | 'audit' | 'complete' | 'probe';
 
 export type AccountReadResult =
-  | {
-      readonly complete: true;
-      readonly rows: number;
-      /** Wall time at which it began. */
-      readonly startedMs: number;
-      /** Every row of it was `certain`. */
-      readonly certain: boolean;
-      /**
-       * The orders it showed. Only for a probe: other reads may show a million orders, and have no
-       * use for the list.
-       */
-      readonly shown: readonly string[];
-      /** Those of `shown` that have not ended. */
-      readonly working: readonly string[];
-      /** Those of `shown` whose rows were not `certain`. */
-      readonly uncertain: readonly string[];
-    }
+  | ({ readonly complete: true } & Readonly<
+      Pick<ReadProgress, 'rows' | 'startedMs' | 'certain' | 'shown' | 'working' | 'uncertain'>
+    >)
   | { readonly complete: false; readonly error: PlatformError };
 
 /** The state of one read so far. */
@@ -59,8 +45,14 @@ export interface ReadProgress {
   readonly touched: Map<string, TouchedOrder>;
   /** More of them are unknown here than one read asks for. */
   isTouchedLeft: boolean;
+  /**
+   * The orders it showed. Only for a probe: other reads may show a million orders, and have no use
+   * for the list.
+   */
   readonly shown: string[];
+  /** Those of `shown` that have not ended. */
   readonly working: string[];
+  /** Those of `shown` whose rows were not `certain`. */
   readonly uncertain: string[];
   rows: number;
   /**
@@ -68,6 +60,7 @@ export interface ReadProgress {
    * without an order, from another account, or from a store lost meanwhile.
    */
   readonly unread: Set<string | undefined>;
+  /** Every row of it was `certain`. */
   certain: boolean;
   highest: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
+import type { Observation, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { traits } from '../../domain/streams.ts';
 import type { Ambient } from '../../observability/ambient.ts';
@@ -12,11 +12,12 @@ import { decodeOrder, type ForeignRow, type RowOrigin, textOf } from './decode-o
 import type { ObservationSink } from './observation-sink.ts';
 import type { RecordedRow } from './recorded-row.ts';
 
-/** The facts about a row that its content does not give. */
-interface RowSource {
-  readonly cause: Cause;
-  readonly receivedMs: number;
-  readonly bytes: number;
+/**
+ * The facts about a row that its content does not give. `urgent` is never set for a whole list:
+ * that would hold up the streams. `onDoubt` is called beside the account's own.
+ */
+interface RowSource
+  extends Pick<Observation, 'cause' | 'receivedMs' | 'bytes' | 'overrules' | 'urgent' | 'upTo' | 'onDoubt'> {
   /** Gives the text as it came; called only when the row cannot be read. */
   readonly raw: () => string;
   /**
@@ -24,16 +25,7 @@ interface RowSource {
    * connections are closed when the store is lost.
    */
   readonly storeMark?: number;
-  readonly overrules?: number;
-  /**
-   * A caller waits for this row: see `Observation`. Never set for a
-   * whole list: that would hold up the streams.
-   */
-  readonly urgent?: true;
   readonly onResult?: OnRowResult | undefined;
-  readonly upTo?: Observation['upTo'];
-  /** Called beside the account's own. */
-  readonly onDoubt?: Observation['onDoubt'];
 }
 
 /**
@@ -154,8 +146,12 @@ export class RowIntake {
   takeRow(row: unknown, source: RowSource): TakenRow {
     const item = this.judge(row, source);
     this.deps.record?.({
-      ...{ stream: this.stream, accountId: this.accountId, cause: source.cause, sourceEpoch: this.sourceEpoch },
-      ...{ observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(), text: textOf(source.raw) },
+      stream: this.stream,
+      accountId: this.accountId,
+      cause: source.cause,
+      sourceEpoch: this.sourceEpoch,
+      observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(),
+      text: textOf(source.raw),
       ...(source.overrules !== undefined && { confirmed: true }),
       ...(item.kind === 'withheld' && { withheld: true }),
     });
@@ -207,8 +203,8 @@ export class RowIntake {
       observedAtMs: (this.deps.observedBy ?? this.deps.clock).nowMs(),
       receivedMs,
       bytes,
-      ...(overrules !== undefined && { overrules }),
-      ...(urgent && { urgent }),
+      overrules,
+      urgent,
       onDoubt: onDoubt === undefined ? this.deps.onDoubt : both(this.deps.onDoubt, onDoubt),
       onOddId: this.deps.onOddId,
       upTo,

@@ -97,7 +97,7 @@ export class Source {
 
   /** By account. */
   get followed(): ReadonlyMap<string, unknown> {
-    return this.roster.all;
+    return this.roster.sessions;
   }
 
   start(): void {
@@ -118,7 +118,7 @@ export class Source {
   async stop(): Promise<void> {
     this.life.abort();
     for (const leave of this.leave) leave();
-    this.roster.stop();
+    for (const session of this.roster.sessions.values()) session.stop();
     for (const connection of [...this.connections])
       connection.terminate({ reason: 'stopped', detail: 'the service stops' });
     this.timers.stop();
@@ -141,12 +141,12 @@ export class Source {
   }
 
   noteSimulated(accountId: string, isSim: boolean): void {
-    this.roster.get(accountId)?.noteSimulated(isSim);
+    this.roster.sessions.get(accountId)?.noteSimulated(isSim);
   }
 
   /** The account as other rooms may use it; undefined when it is not followed. */
   account(accountId: string): AccountAccess | undefined {
-    return this.roster.get(accountId)?.access;
+    return this.roster.sessions.get(accountId)?.access;
   }
 
   /**
@@ -160,7 +160,7 @@ export class Source {
   }
 
   connection(): ConnectionReading {
-    return { connected: this.current?.isOpen ?? false, accounts: this.roster.size };
+    return { connected: this.current?.isOpen ?? false, accounts: this.followed.size };
   }
 
   status(): SourceStatus {
@@ -172,7 +172,7 @@ export class Source {
       ...(lastFrameMs > 0 && { lastFrameMs }),
       ...(lastEventMs > 0 && { lastEventMs }),
       ...(this.lastEnd !== undefined && { lastEnd: this.lastEnd }),
-      accounts: this.roster.status(),
+      accounts: this.roster.shown.map((shown) => shown.status()),
     };
   }
 
@@ -181,7 +181,7 @@ export class Source {
     const { signal } = this.life;
     const backoff = new Backoff(random, { firstMs: 250, maxMs: this.options.timings.reconnectMaxMs });
     while (!signal.aborted) {
-      if (this.roster.isEmpty && !this.idleWanted) {
+      if (this.followed.size === 0 && !this.idleWanted) {
         await this.wakeup.wait();
         continue;
       }
@@ -267,7 +267,7 @@ export class Source {
   private ended(end: ConnectionEnd, connection: Connection): void {
     this.connections.delete(connection);
     this.deps.metrics.reconnects.inc({ source: this.options.stream, reason: end.reason });
-    this.roster.ended(connection, end);
+    for (const session of this.roster.sessions.values()) session.ended(connection, end);
     const level = end.reason === 'replaced' || end.reason === 'stopped' ? 'debug' : 'warn';
     this.deps.log[level]({ stream: this.options.stream, ...end }, 'stream connection ended');
     if (connection === this.next) this.next = undefined;
@@ -386,7 +386,7 @@ export class Source {
   private refresh(): void {
     this.countPause();
     if (this.current?.isOpen === true) this.meter.ponged(this.current.readUpTo.wallMs);
-    this.meter.flush(this.roster.readings());
+    this.meter.flush(this.roster.shown.map((shown) => shown.reading()));
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);
     if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs)
