@@ -61,7 +61,10 @@ export class FleetDirectory implements OtherInstances {
     const unhealthy = mine?.unwell?.unhealthy === true ? mine.unwell.trouble : undefined;
     const reports = members.map(({ report = emptyReport }) => report);
     return {
-      ...{ others, unassigned: { rows: ages.length, ...since }, drained: mine?.drained === true, unhealthy },
+      others,
+      unassigned: { rows: ages.length, ...since },
+      drained: mine?.drained === true,
+      unhealthy,
       anyFollows: members.length === 0 ? undefined : reports.some(({ follows }) => follows),
       unfollowed: reports.reduce((sum, { unfollowed }) => sum + unfollowed, 0),
       unusableLogins: Math.max(0, ...reports.map(({ unusableLogins }) => unusableLogins)),

@@ -126,8 +126,14 @@ export class LaneFinisher {
     const checkpoint = checkpoints && new CheckpointWriter({ clock, lease, mayWrite, publisher: checkpoints });
     const relay = new Relay(
       {
-        ...{ lease, clock, random, logger, log, ...(checkpoint && { checkpoint }) },
-        ...{ publisher: updates, statePublisher: states },
+        lease,
+        clock,
+        random,
+        logger,
+        log,
+        ...(checkpoint && { checkpoint }),
+        publisher: updates,
+        statePublisher: states,
         metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       },
       { ...relayDefaults, states: { ...relayDefaults.states, flushEveryMs: 200 } },

@@ -34,8 +34,12 @@ export interface LaneView {
  */
 export class LaneRecord {
   private known: LaneView = {
-    ...{ holder: undefined, epoch: 0n, sinceMs: undefined, takeover: undefined },
-    ...{ takeovers: 0, fenced: 0 },
+    holder: undefined,
+    epoch: 0n,
+    sinceMs: undefined,
+    takeover: undefined,
+    takeovers: 0,
+    fenced: 0,
   };
   private readonly deps: LaneRecordDeps;
 

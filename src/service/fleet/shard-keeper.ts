@@ -249,7 +249,9 @@ export class ShardKeeper {
 
   private introduction(): MemberIntroduction {
     return {
-      ...{ ...this.deps.introduction(), draining: this.leaving, report: this.report() },
+      ...this.deps.introduction(),
+      draining: this.leaving,
+      report: this.report(),
       ...(this.unwell !== undefined && { unwell: this.unwell }),
     };
   }

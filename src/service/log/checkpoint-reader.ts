@@ -116,7 +116,10 @@ export class CheckpointReader {
         maxBytes: partitionMaxBytes,
       }));
       const { responses } = await broker.fetch({
-        ...{ replicaId: -1, isolationLevel: 0, maxWaitTime: 500, minBytes: 1 },
+        replicaId: -1,
+        isolationLevel: 0,
+        maxWaitTime: 500,
+        minBytes: 1,
         maxBytes: partitionMaxBytes * left.length,
         topics: [{ topic: this.options.topic, partitions }],
       });

@@ -36,9 +36,9 @@ function tls({ kafkaSsl, kafkaSslCa, kafkaSslCert, kafkaSslKey }: Config): Pick<
   if (kafkaSsl === 'off') return {};
   return {
     tls: {
-      ...(kafkaSslCa === undefined ? {} : { ca: kafkaSslCa.reveal() }),
-      ...(kafkaSslCert === undefined ? {} : { cert: kafkaSslCert.reveal() }),
-      ...(kafkaSslKey === undefined ? {} : { key: kafkaSslKey }),
+      ...(kafkaSslCa !== undefined && { ca: kafkaSslCa.reveal() }),
+      ...(kafkaSslCert !== undefined && { cert: kafkaSslCert.reveal() }),
+      ...(kafkaSslKey !== undefined && { key: kafkaSslKey }),
     },
   };
 }

@@ -70,7 +70,9 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
       alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
   }
   return {
-    ...{ creations, alterations, faults },
+    creations,
+    alterations,
+    faults,
     ...(notes.length > 0 && { notes }),
     ...(unread.length > 0 && { unread }),
   };

@@ -87,7 +87,9 @@ export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDa
     { name: names.results, partitions: 3, settings: kept },
     // So many that each broker leads one: a checkpoint goes along with the updates to each broker.
     {
-      ...{ name: names.checkpoint, partitions: 6, anyCount: true },
+      name: names.checkpoint,
+      partitions: 6,
+      anyCount: true,
       settings: { ...compacted, 'segment.bytes': checkpointSegmentBytes },
     },
   ];

@@ -17,7 +17,12 @@ export function followedAccounts(
     const tokenExpiresMs = expiries.get(credential);
     const beside = accounts.map(({ accountId }) => accountId);
     return accounts.map(({ accountId, state, sinceMs, silentLosses, lastAuditMs, lastAuditFound, ...rest }) => ({
-      ...{ stream, accountId, state, sinceMs, beside, silentLosses: silentLosses.events },
+      stream,
+      accountId,
+      state,
+      sinceMs,
+      beside,
+      silentLosses: silentLosses.events,
       ...(rest.lastEventMs !== undefined && { lastEventMs: rest.lastEventMs }),
       ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
       ...(lastAuditMs !== undefined &&

@@ -35,7 +35,11 @@ function environmentParts(made: Connected, config: Config, environment: AlpacaEn
     return { venue: { [stream]: alpacaVenue[stream] }, tokens, reads: alpacaReads(deps, { url, isPaper }) };
   };
   return {
-    ...{ stream, url, streamUrl, signIn, write: writeAlpacaOrder },
+    stream,
+    url,
+    streamUrl,
+    signIn,
+    write: writeAlpacaOrder,
     prefix: keyName(stream, ''),
     spare: !isOfSettings,
     ...(pair !== undefined && { own: ownName }),

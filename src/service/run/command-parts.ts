@@ -30,14 +30,22 @@ export function commandParts({ store, outside, kafka, way, watches, ...made }: F
   const lines = new SocketWriteLines({ clock, proxies: outside.proxies });
   const entry = new EntryByStream(entriesOf(way, { clock, lines, metrics: metrics.platform }, platform));
   const results = new ResultRelay({
-    ...{ ...shared, checkpoint, logger: log, log: store.results, metrics: metrics.relay },
+    ...shared,
+    checkpoint,
+    logger: log,
+    log: store.results,
+    metrics: metrics.relay,
     shards: () => held.shards,
     publisher: kafka.resultPublisher,
     isEmpty: () => store.changes.isNone('results'),
   });
   const service = new CommandService(
     {
-      ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
+      ...shared,
+      journal: store.journal,
+      entry,
+      accounts,
+      metrics: metrics.commands,
       // Holders of one shard judge by it what earlier ones wrote down.
       clock: watches.sharedClock,
       quotes: platform === undefined ? noQuotes : new PlatformQuotes({ ...toPlatform, http: outside.http }, platform),

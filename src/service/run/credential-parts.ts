@@ -39,7 +39,7 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
     ofVenue: Object.keys(platformVenue) as Stream[],
     streamUrls: platform === undefined ? {} : streamUrls(platform),
     knowsAll: () => credentials.knowsAll,
-    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+    ...(config.platformAccounts !== undefined && { only: new Set(config.platformAccounts) }),
   });
   const keyed = keyedVenues
     .flatMap((partsOf) => partsOf(made, config))
@@ -64,8 +64,13 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
   if (platform !== undefined) kinds.unshift({ ...platformLogins(made, platform), connectors: platformSources });
   const credentials: Credentials = new Credentials(
     {
-      ...{ clock, log, metrics: metrics.platform, kinds, sources },
-      ...{ list: store.credentials, loginChanges: store.changes.readerOf('logins') },
+      clock,
+      log,
+      metrics: metrics.platform,
+      kinds,
+      sources,
+      list: store.credentials,
+      loginChanges: store.changes.readerOf('logins'),
     },
     { lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
   );
@@ -95,7 +100,12 @@ function sharedSources(
 ) {
   const { recorder, proxies } = outside;
   return {
-    ...{ clock, random, log, observedBy: watches.sharedClock, sink, metrics: metrics.source },
+    clock,
+    random,
+    log,
+    observedBy: watches.sharedClock,
+    sink,
+    metrics: metrics.source,
     gauges: new SourceGauges(metrics.source),
     odd: new OddMessages(),
     registry: store.accounts,

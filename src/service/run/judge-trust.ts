@@ -184,7 +184,8 @@ function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
   const which = first === undefined ? '' : `; ${first.stream} ${first.accountId}: ${first.why}`;
   if (count > 0)
     doubts.push({
-      ...{ name, sinceMs: first?.sinceMs },
+      name,
+      sinceMs: first?.sinceMs,
       detail: `${plural(count, 'account stream')} followed by no process or listed by no login, though they ought to be${which}`,
     });
   if (fleet.unusableLogins > 0)

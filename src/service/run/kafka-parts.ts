@@ -40,7 +40,9 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     new TransactionalPublisher(
       { ...deps, onFenced },
       {
-        ...{ kafka, topic: topics.state, planned },
+        kafka,
+        topic: topics.state,
+        planned,
         transactionalId: () => stateWriterId(topics.state, laneNow()),
         ...transactionalPublisherDefaults,
       },

@@ -48,13 +48,19 @@ export function restServer(
   });
   return new RestServer(
     {
-      ...{ ...deps, reads, commandReads, deadLetters, repairs, commands: commands.service },
+      ...deps,
+      reads,
+      commandReads,
+      deadLetters,
+      repairs,
+      commands: commands.service,
       sharedClock: watches.sharedClock,
       fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseTtlMs }),
       forwarding: new Forwarding(
         { ...deps, http, others: fleet.directory, metrics: metrics.rest },
         {
-          ...{ instance, mostInFlight: mostForwards },
+          instance,
+          mostInFlight: mostForwards,
           answerWithinMs: config.leaseTtlMs * silentPart,
           actWaitMs: config.leaseTtlMs * takenPart,
           orderWaitMs: config.leaseTtlMs * movedPart,

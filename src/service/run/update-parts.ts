@@ -25,7 +25,11 @@ export function updateParts(made: Connected, config: Config) {
   const { relay } = writers;
   const ingest = new Ingest(
     {
-      ...{ clock, log, lease, store: store.orders, metrics: metrics.ingest },
+      clock,
+      log,
+      lease,
+      store: store.orders,
+      metrics: metrics.ingest,
       lane: { reclaim: () => keeper().reclaim(), reportLost: (why) => keeper().reportLost(why) },
       onCommitted: (batch) => {
         relay.publishCommitted(batch);
@@ -53,14 +57,21 @@ function logParts(made: Connected, config: Config) {
     look: async ({ lane, epoch }) => store.lanes.noticeLoss(lane, await kafka.checkpoints.read(), epoch),
     holdBack: ({ lane, epoch }) => store.lanes.holdBack(lane, epoch),
     onLoss: (loss) => later.keeper().reportLoss(loss),
-    ...{ clock, log },
+    clock,
+    log,
   });
   const mayWrite = () => lossCheck.mayPublish;
   const checkpoint = new CheckpointWriter({ clock, lease, publisher: kafka.checkpointPublisher, mayWrite });
   const relay = new Relay(
     {
-      ...{ clock, random, logger: log, lease, checkpoint, log: store.updates },
-      ...{ publisher: kafka.publisher, statePublisher: kafka.statePublisher },
+      clock,
+      random,
+      logger: log,
+      lease,
+      checkpoint,
+      log: store.updates,
+      publisher: kafka.publisher,
+      statePublisher: kafka.statePublisher,
       metrics: { ...metrics.relay, latency: metrics.ingest.latency },
       traces: tracing && new UpdateTraces({ tracing, random }, { every: config.traceUpdatesEvery }),
     },

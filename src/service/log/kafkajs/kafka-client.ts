@@ -85,16 +85,14 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
     requestTimeout: requestTimeoutMs,
     enforceRequestTimeout: true,
     retry: { retries: 0 },
-    ...(tls === undefined
-      ? {}
-      : {
-          ssl: {
-            ...(tls.ca === undefined ? {} : { ca: [tls.ca] }),
-            ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-            ...(tls.key === undefined ? {} : { key: tls.key.reveal() }),
-          },
-        }),
-    ...(sasl === undefined ? {} : { sasl: saslOf(sasl) }),
+    ...(tls !== undefined && {
+      ssl: {
+        ...(tls.ca !== undefined && { ca: [tls.ca] }),
+        ...(tls.cert !== undefined && { cert: tls.cert }),
+        ...(tls.key !== undefined && { key: tls.key.reveal() }),
+      },
+    }),
+    ...(sasl !== undefined && { sasl: saslOf(sasl) }),
   };
 }
 
