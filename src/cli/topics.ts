@@ -115,8 +115,8 @@ function describePlan(plan: TopicPlan, verb: 'plan' | 'apply', { deleteRecords }
         return `left ${what}: it would delete ${deletes}; --delete-records makes the change`;
       }),
     ),
-    ...(plan.notes ?? []).map((what) => `note: ${what}`),
-    ...(plan.unread ?? []).map((topic) => `doubt: ${withoutRight(topic)}`),
+    ...plan.notes.map((what) => `note: ${what}`),
+    ...plan.unread.map((topic) => `doubt: ${withoutRight(topic)}`),
     ...plan.faults.map((fault) => `fault: ${fault}`),
   ];
   return lines.length === 0 ? 'The topics are as planned; nothing to do.\n' : `${lines.join('\n')}\n`;

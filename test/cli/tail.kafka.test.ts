@@ -76,6 +76,8 @@ describe('topics', () => {
       creations: [],
       alterations: [],
       faults: [],
+      notes: [],
+      unread: [],
     });
   });
 

@@ -40,7 +40,12 @@ it('the settings of a topic that may not be read are a doubt that names the righ
     expect.stringMatching(new RegExp(`${name} can't be read.*grant it DescribeConfigs`)),
   );
   await eventually(async () =>
-    expect(await checkTopics(kafkaDeps, options, names)).toEqual({ kind: 'planned', doubts: unread }),
+    expect(await checkTopics(kafkaDeps, options, names)).toEqual({
+      kind: 'planned',
+      unready: [],
+      doubts: unread,
+      notes: [],
+    }),
   );
 });
 

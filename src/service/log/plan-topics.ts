@@ -28,10 +28,10 @@ export interface TopicPlan {
   readonly alterations: readonly TopicAlteration[];
   /** Differences that only a person can resolve, in sentences: partition counts, mostly. */
   readonly faults: readonly string[];
-  /** For people to know; nothing is done about them. Left out: none. */
-  readonly notes?: readonly string[];
-  /** Topics whose settings this user of Kafka may not read. Left out: none. */
-  readonly unread?: readonly string[];
+  /** For people to know; nothing is done about them. */
+  readonly notes: readonly string[];
+  /** Topics whose settings this user of Kafka may not read. */
+  readonly unread: readonly string[];
 }
 
 /**
@@ -44,9 +44,8 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
   const missing = specs.filter(({ name }) => !existing.includes(name));
   const replication = Math.min(3, brokers.length);
   const creations = missing.map((spec) => ({ spec, replication, settings: wantedSettings(spec, replication) }));
-  if (present.length === 0) return { creations, alterations: [], faults: [] };
-
-  const found = await describe(admin, present);
+  // Asked for no topic, Kafka answers about all.
+  const found = present.length === 0 ? new Map<string, FoundTopic>() : await describe(admin, present);
   const faults: string[] = [];
   const alterations: TopicAlteration[] = [];
   const notes: string[] = [];
@@ -69,13 +68,7 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
     if (changes.length > 0)
       alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
   }
-  return {
-    creations,
-    alterations,
-    faults,
-    ...(notes.length > 0 && { notes }),
-    ...(unread.length > 0 && { unread }),
-  };
+  return { creations, alterations, faults, notes, unread };
 }
 
 function changeOf(setting: string, found: string, wanted: string): SettingChange {
@@ -178,8 +171,8 @@ export function topicFindings(plan: TopicPlan): TopicFindings {
       ...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``),
       ...plan.faults,
     ],
-    doubts: [...textsOf('doubt'), ...(plan.unread ?? []).map(withoutRight)],
-    notes: [...textsOf('note'), ...(plan.notes ?? [])],
+    doubts: [...textsOf('doubt'), ...plan.unread.map(withoutRight)],
+    notes: [...textsOf('note'), ...plan.notes],
   };
 }
 
@@ -249,19 +242,13 @@ function configEntries(settings: Readonly<Record<string, string>>): { name: stri
   return Object.entries(settings).map(([name, value]) => ({ name, value }));
 }
 
-/**
- * Kafka's answer about the topics, or why it gives none. `faulty`: nothing can be written as it
- * should be. Doubts and notes are left out if there are none.
- */
-export type TopicsState =
-  | { readonly kind: 'planned'; readonly doubts?: readonly string[]; readonly notes?: readonly string[] }
-  | {
-      readonly kind: 'faulty';
-      readonly faults: readonly string[];
-      readonly doubts?: readonly string[];
-      readonly notes?: readonly string[];
-    }
-  | { readonly kind: 'silent'; readonly why: string };
+/** Kafka's answer about the topics. `faulty`: nothing can be written as it should be. */
+export interface TopicsAnswer extends TopicFindings {
+  readonly kind: 'planned' | 'faulty';
+}
+
+/** And why it gives none. */
+export type TopicsState = TopicsAnswer | { readonly kind: 'silent'; readonly why: string };
 
 /** How the topics differ from the plan. Never rejects. */
 export async function checkTopics(
@@ -272,11 +259,8 @@ export async function checkTopics(
 ): Promise<TopicsState> {
   try {
     const specs = topicSpecs(names, retentionDays);
-    const { unready, doubts, notes } = await withAdmin(deps, options, async (admin) =>
-      topicFindings(await planTopics(admin, specs)),
-    );
-    const differing = { ...(doubts.length > 0 && { doubts }), ...(notes.length > 0 && { notes }) };
-    return unready.length === 0 ? { kind: 'planned', ...differing } : { kind: 'faulty', faults: unready, ...differing };
+    const findings = await withAdmin(deps, options, async (admin) => topicFindings(await planTopics(admin, specs)));
+    return { kind: findings.unready.length === 0 ? 'planned' : 'faulty', ...findings };
   } catch (err) {
     return { kind: 'silent', why: err instanceof Error ? err.message : String(err) };
   }

@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { SingleFlight, withDeadline } from '../../runtime/waiting.ts';
-import type { TopicsState } from '../log/plan-topics.ts';
+import type { TopicsAnswer, TopicsState } from '../log/plan-topics.ts';
 
 interface TopicsCheckDeps {
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export class TopicsCheck {
   private readonly flight = new SingleFlight<TopicsState>();
   private goodUntilMs = Number.NEGATIVE_INFINITY;
   /** Kafka's last answer about the topics. */
-  private known: Exclude<TopicsState, { kind: 'silent' }> | undefined;
+  private known: TopicsAnswer | undefined;
   private readonly deps: TopicsCheckDeps;
 
   constructor(deps: TopicsCheckDeps) {
@@ -64,9 +64,8 @@ export class TopicsCheck {
   private async topics(): Promise<CheckResult> {
     const { kind } = await this.look();
     if (this.known === undefined) return { ok: false, detail: 'Kafka has not answered since the start' };
-    if (this.known.kind === 'faulty') return { ok: false, detail: this.known.faults.join('; ') };
-    const { doubts = [], notes = [] } = this.known;
-    const differs = [...doubts, ...notes].join('; ');
+    if (this.known.kind === 'faulty') return { ok: false, detail: this.known.unready.join('; ') };
+    const differs = [...this.known.doubts, ...this.known.notes].join('; ');
     const detail = differs === '' ? 'as planned' : `there, and differs from the plan: ${differs}`;
     return {
       ok: true,
@@ -81,14 +80,13 @@ export class TopicsCheck {
   }
 
   private async look(): Promise<TopicsState> {
-    const { clock } = this.deps;
-    if (clock.monotonicMs() < this.goodUntilMs) return { kind: 'planned' };
-    return this.ask();
+    const isGood = this.deps.clock.monotonicMs() < this.goodUntilMs;
+    return (isGood ? this.known : undefined) ?? this.ask();
   }
 
-  private learn(state: Exclude<TopicsState, { kind: 'silent' }>): void {
+  private learn(state: TopicsAnswer): void {
     this.known = state;
-    const details = state.doubts ?? [];
+    const details = state.doubts;
     const sinceMs = details.length === 0 ? undefined : (this.differing.sinceMs ?? this.deps.clock.nowMs());
     this.differing = { details, sinceMs };
     this.deps.metrics?.topicsDiffer.set(details.length);

@@ -23,6 +23,7 @@ function rig() {
   return { clock, state, report, check };
 }
 
+const planned = { kind: 'planned', unready: [], doubts: [], notes: [] } as const;
 const silent: TopicsState = { kind: 'silent', why: 'connection refused' };
 
 it('Kafka away makes a process degraded, and unready only before it has answered for the first time', async () => {
@@ -37,7 +38,7 @@ it('Kafka away makes a process degraded, and unready only before it has answered
   const again = rig();
   again.state.kafka = silent;
   expect((await again.report())[0], 'it refuses').toBe('unready');
-  again.state.kafka = { kind: 'planned' };
+  again.state.kafka = planned;
   expect(await again.report()).toEqual(['ready', 'topics: every topic is as planned', 'kafka: Kafka answers']);
   again.state.kafka = silent;
   await again.clock.advance(15_000);
@@ -52,12 +53,16 @@ it('Kafka away makes a process degraded, and unready only before it has answered
 
 it('a topic that is missing, or is another than planned, makes it unready, also while Kafka is away again', async () => {
   const { state, report, clock } = rig();
-  state.kafka = { kind: 'faulty', faults: ['the topic of updates is missing', 'that of results has 2 partitions'] };
+  state.kafka = {
+    ...planned,
+    kind: 'faulty',
+    unready: ['the topic of updates is missing', 'that of results has 2 partitions'],
+  };
   const faults = 'topics: the topic of updates is missing; that of results has 2 partitions';
   expect((await report()).slice(0, 2)).toEqual(['unready', faults]);
   state.kafka = silent;
   expect((await report()).slice(0, 2)).toEqual(['unready', faults]);
-  state.kafka = { kind: 'planned' };
+  state.kafka = planned;
   expect((await report())[0], 'a topic that was put right shows at once').toBe('ready');
   await clock.advance(1_000);
   const { asked } = state;
@@ -67,19 +72,19 @@ it('a topic that is missing, or is another than planned, makes it unready, also 
 
 it('a setting with which everything flows is a doubt or a note, and never makes it unready', async () => {
   const { state, report, check, clock } = rig();
-  state.kafka = { kind: 'planned', notes: ['updates stay longer'] };
+  state.kafka = { ...planned, notes: ['updates stay longer'] };
   const note = 'topics: every topic is there, and differs from the plan: updates stay longer';
   expect((await report()).slice(0, 2)).toEqual(['ready', note]);
   expect(check.doubts.details).toEqual([]);
   await check.rounds.start();
-  state.kafka = { kind: 'planned', doubts: ['updates go by size'] };
+  state.kafka = { ...planned, doubts: ['updates go by size'] };
   await clock.advance(120_000);
   expect(check.doubts, 'also where nobody asks for readiness').toMatchObject({ details: ['updates go by size'] });
   expect((await report())[0]).toBe('ready');
   state.kafka = silent;
   await clock.advance(120_000);
   expect(check.doubts.details, 'what Kafka said last').toEqual(['updates go by size']);
-  state.kafka = { kind: 'planned' };
+  state.kafka = planned;
   await clock.advance(120_000);
   expect(check.doubts).toEqual({ details: [], sinceMs: undefined });
   const drained = check.rounds.drain();
