@@ -1,4 +1,4 @@
-import { bucketQuantile } from '../src/observability/bucket-quantile.ts';
+import { bucketQuantile } from '../src/observability/read-metric.ts';
 import type { Sample } from './prometheus-text.ts';
 
 /**

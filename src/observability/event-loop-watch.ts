@@ -29,7 +29,13 @@ export class EventLoopWatch {
   }
 
   start(): void {
-    this.arm();
+    const dueMs = this.clock.monotonicMs() + this.options.sampleEveryMs;
+    this.timer = this.clock.after(this.options.sampleEveryMs, () => {
+      const lagMs = this.clock.monotonicMs() - dueMs;
+      this.worstLagMs = Math.max(this.worstLagMs, lagMs);
+      this.lateSamples = lagMs > this.options.lateMs ? this.lateSamples + 1 : 0;
+      this.start();
+    });
   }
 
   stop(): void {
@@ -49,15 +55,5 @@ export class EventLoopWatch {
       ok,
       detail: ok ? `event loop turns, ${worst}` : `event loop late ${this.lateSamples} times in a row, ${worst}`,
     };
-  }
-
-  private arm(): void {
-    const dueMs = this.clock.monotonicMs() + this.options.sampleEveryMs;
-    this.timer = this.clock.after(this.options.sampleEveryMs, () => {
-      const lagMs = this.clock.monotonicMs() - dueMs;
-      this.worstLagMs = Math.max(this.worstLagMs, lagMs);
-      this.lateSamples = lagMs > this.options.lateMs ? this.lateSamples + 1 : 0;
-      this.arm();
-    });
   }
 }

@@ -144,7 +144,7 @@ class ReportedExporter implements SpanExporter {
   private readonly deps: Pick<OpenTracingDeps, 'log'>;
   private readonly exporter: SpanExporter;
 
-  constructor(deps: Pick<OpenTracingDeps, 'log'>, exporter: SpanExporter) {
+  constructor(deps: ReportedExporter['deps'], exporter: SpanExporter) {
     this.deps = deps;
     this.exporter = exporter;
   }

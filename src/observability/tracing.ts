@@ -52,7 +52,7 @@ export class Tracing {
   private readonly commands = new Map<string, SpanContext>();
   private readonly deps: { readonly tracer: Tracer; readonly clock: Clock };
 
-  constructor(deps: { readonly tracer: Tracer; readonly clock: Clock }) {
+  constructor(deps: Tracing['deps']) {
     this.deps = deps;
   }
 
@@ -111,7 +111,7 @@ export class TracedSpan {
   private readonly span: Span;
   private readonly times: { readonly clock: Clock; readonly startMs: number; readonly startTime: number };
 
-  constructor(span: Span, times: { readonly clock: Clock; readonly startMs: number; readonly startTime: number }) {
+  constructor(span: Span, times: TracedSpan['times']) {
     this.span = span;
     this.times = times;
   }

@@ -28,7 +28,7 @@ export class ByteBudget {
   private used = 0;
   private readonly options: { readonly maxBytes: number; readonly onUse?: (usedBytes: number) => void };
 
-  constructor(options: { maxBytes: number; onUse?: (usedBytes: number) => void }) {
+  constructor(options: ByteBudget['options']) {
     this.options = options;
   }
 

@@ -21,7 +21,7 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/fleet/lane-finisher.ts': [1, 'the error is awaited elsewhere; there may be no one who waits here'],
   'src/service/fleet/lane-keeper.ts': [1, 'the turn before has told its own caller'],
   'src/service/fleet/own-fitness.ts': [1, 'Kafka has not worked, so the process stays unhealthy'],
-  'src/service/fleet/shard-giver.ts': [1, 'not everything is published, so no shard is given'],
+  'src/service/fleet/shard-moves.ts': [1, 'not everything is published, so no shard is given'],
   'src/service/fleet/shard-keeper.ts': [1, 'the time for the end of the process is over'],
   'src/service/log/consumer-groups.ts': [1, 'shown as not available'],
   'src/service/log/follow-topic.ts': [2, 'a reader is closed; its crash is awaited elsewhere'],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bucketQuantile, countsSince } from '../../src/observability/bucket-quantile.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { sumOfBuckets } from '../../src/observability/read-metric.ts';
+import { bucketQuantile, countsSince, sumOfBuckets } from '../../src/observability/read-metric.ts';
 
 const infinite = Number.POSITIVE_INFINITY;
 

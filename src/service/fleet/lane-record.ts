@@ -3,10 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Takeover } from '../../store/fleet/lane-store.ts';
 
 interface LaneRecordDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly metrics: Pick<
-    Metrics['ingest'],
-    'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'
-  >;
+  readonly metrics: Metrics['ingest'];
 }
 
 /** The knowledge of this process about its lane, for people. */

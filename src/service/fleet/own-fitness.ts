@@ -29,10 +29,7 @@ interface OwnFitnessDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly loop?: Pick<EventLoopWatch, 'isLate'>;
   /** The question to Kafka before accounts are followed. */
   readonly lossCheck?: { readonly failingForMs: number | undefined };
-  readonly metrics: {
-    readonly relay: Pick<Metrics['relay'], 'oldestPending' | 'records'>;
-    readonly ingest: Pick<Metrics['ingest'], 'unhealthy'>;
-  };
+  readonly metrics: Pick<Metrics, 'relay' | 'ingest'>;
 }
 
 /** Kafka acknowledges a row within milliseconds. */

@@ -1,6 +1,11 @@
-import { type BucketCounts, bucketQuantile, countsSince } from '../../observability/bucket-quantile.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { sumOfBuckets, sumOfSeries } from '../../observability/read-metric.ts';
+import {
+  type BucketCounts,
+  bucketQuantile,
+  countsSince,
+  sumOfBuckets,
+  sumOfSeries,
+} from '../../observability/read-metric.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
 /** Waiting rows, and since when: the oldest one's wall time, left out when none waits. */

@@ -5,14 +5,12 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { Fleet, LaneMember, MemberIntroduction, Unwell } from '../../store/fleet/shard-store.ts';
 import { OrphanLanes, type OrphanLanesDeps } from './orphan-lanes.ts';
-import { ShardGiver, type ShardGiverDeps } from './shard-giver.ts';
-import { ShardTaker, type ShardTakerDeps } from './shard-taker.ts';
+import { ShardGiver, type ShardMovesDeps, ShardTaker } from './shard-moves.ts';
 import { ShardWork, type ShardWorkDeps } from './shard-work.ts';
 
 type ShardKeeperDeps = OrphanLanesDeps &
   ShardWorkDeps &
-  ShardTakerDeps &
-  ShardGiverDeps & {
+  ShardMovesDeps & {
     /**
      * Whether this process is healthy enough to hold shards; `others`: the
      * other members. Left out: it always is.

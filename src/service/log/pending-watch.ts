@@ -12,7 +12,7 @@ interface PendingWatchDeps {
   readonly log: UpdateLog;
   readonly lease: Pick<Lease, 'lane' | 'checkpoint'>;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending'>;
+  readonly metrics: Metrics['relay'];
 }
 
 /**
@@ -29,7 +29,7 @@ export class PendingWatch {
   private readonly deps: PendingWatchDeps;
   private readonly options: { readonly sweepEveryMs: number };
 
-  constructor(deps: PendingWatchDeps, options: { readonly sweepEveryMs: number }) {
+  constructor(deps: PendingWatchDeps, options: PendingWatch['options']) {
     this.deps = deps;
     this.options = options;
   }

@@ -17,8 +17,7 @@ import type { UpdateTraces } from './update-traces.ts';
 /** The creator closes the two publishers once the relay is drained. */
 interface RelayDeps extends StateWriterDeps {
   readonly publisher: Publisher;
-  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
-    Pick<Metrics['ingest'], 'latency'>;
+  readonly metrics: Metrics['relay'] & Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
   /** Covers everything that is sent. Left out: no checkpoint is kept. */
   readonly checkpoint?: Pick<CheckpointWriter, 'along' | 'doubt' | 'cover'>;

@@ -21,7 +21,7 @@ interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly publisher: Publisher;
   readonly lease: Lease;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+  readonly metrics: Metrics['relay'];
   readonly tracing?: Tracing | undefined;
   /** Covers all sends. Left out: no checkpoint is kept. */
   readonly checkpoint?: Pick<CheckpointWriter, 'along' | 'doubt'>;

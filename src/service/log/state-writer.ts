@@ -15,7 +15,7 @@ export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly statePublisher: StatePublisher;
   readonly lease: Lease;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics['relay'], 'records' | 'publishSeconds'>;
+  readonly metrics: Metrics['relay'];
   /** Covers what is read from the log. What the relay published is covered. */
   readonly checkpoint?: Pick<CheckpointWriter, 'cover'>;
 }

@@ -92,7 +92,7 @@ export class TroubleReport {
   private readonly deps: { readonly logger: Logger; readonly clock: Clock };
   private readonly doing: string;
 
-  constructor(deps: { readonly logger: Logger; readonly clock: Clock }, doing: string) {
+  constructor(deps: TroubleReport['deps'], doing: string) {
     this.deps = deps;
     this.doing = doing;
   }

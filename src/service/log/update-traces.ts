@@ -40,7 +40,7 @@ export class UpdateTraces {
   private readonly every: number;
 
   /** `every` 0: only traced commands' updates. */
-  constructor(deps: { readonly tracing: Tracing; readonly random: Random }, options: { readonly every: number }) {
+  constructor(deps: UpdateTraces['deps'], options: { readonly every: number }) {
     this.deps = deps;
     this.every = options.every;
     this.untilNext = this.draw();

@@ -4,11 +4,11 @@ import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { type ApplyResult, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { staleHead } from '../../store/session/retry-transaction.ts';
 import { BatchSize, countFitting, type Entry, endEntries, keysOf } from './entry.ts';
-import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
 import { type Known, loadKnown } from './load-known.ts';
+import type { Flight } from './prepare-batch.ts';
 import { idGivenAgain, noneUnproven, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;

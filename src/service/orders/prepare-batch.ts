@@ -15,6 +15,7 @@ import type { Order } from '../../domain/order.ts';
 import { reduce, reduceOwned, reduceUnreadable } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/resolving.ts';
 import type {
+  ApplyResult,
   Binding,
   BindingRow,
   DeadLetterRow,
@@ -367,4 +368,20 @@ export function hashOfValue(payload: string): number {
 export function proofOf(unproven: Unproven, of: { lane: number; generation: number; upTo: bigint }): BatchProof {
   const { after, count, sum } = unproven;
   return { ...of, after, count, hash: sum.toString(16).padStart(12, '0') };
+}
+
+/** A batch sent to the store and not yet committed. */
+export interface Flight {
+  /** Undefined: it writes nothing, and only waits for the batches before it. */
+  readonly number: bigint | undefined;
+  /** Kept until the commit: after a failure they are reduced again. */
+  readonly entries: readonly Entry[];
+  readonly prepared: PreparedBatch;
+  /** The updates without a proof before it. Restored if it fails. */
+  readonly unprovenBefore: Unproven;
+  readonly sentMs: number;
+  /** Never rejects. */
+  readonly answer: Promise<ApplyResult>;
+  /** Set when the answer is here. */
+  result: ApplyResult | undefined;
 }

@@ -3,12 +3,12 @@ import { HealthRegistry } from '../../observability/health.ts';
 import { readPipeline } from '../fleet/pipeline-reading.ts';
 import { AdminServer } from '../rest/admin-server.ts';
 import type { RestParts } from '../rest/route-parts.ts';
-import { followedAccounts } from './account-states.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import type { Joined } from './fleet-parts.ts';
 import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { restServer } from './rest-parts.ts';
 import { serviceView } from './service-view.ts';
+import { followedAccounts } from './source-rows.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
 
 /**

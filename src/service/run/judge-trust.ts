@@ -3,8 +3,11 @@ import type { Trust } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
+import type { FleetDirectory } from '../fleet/fleet-directory.ts';
+import type { LaneView } from '../fleet/lane-record.ts';
 import type { Waiting } from '../fleet/pipeline-reading.ts';
-import type { OutOfReach } from '../sources/out-of-reach.ts';
+import type { Unfollowed } from '../sources/accounts-follower.ts';
+import type { AccountStatus } from '../sources/source-status.ts';
 import type { ClockDoubt } from './clock-watch.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
@@ -14,42 +17,13 @@ import type { TopicDoubts } from './topics-check.ts';
  */
 export interface TrustFacts {
   readonly nowMs: number;
-  readonly lane: {
-    readonly held: boolean;
-    readonly mayAct: boolean;
-    /** The process that holds it, as last seen. */
-    readonly holder: string | undefined;
-    readonly sinceMs: number | undefined;
-  };
-  /**
-   * The other processes in the fleet, and the account shards without a process, with the oldest
-   * time. Undefined: each has one.
-   */
-  readonly fleet: {
-    readonly others: number;
-    readonly unassigned: Waiting;
-    /** Whether any process follows an account; undefined: not known. */
-    readonly anyFollows: boolean | undefined;
-    /**
-     * Account streams some process ought to follow and none does, as far as the caller may know.
-     */
-    readonly unfollowed: number;
-    readonly unusableLogins: number;
-  };
-  /** Streams this process ought to follow and does not, as far as the caller may know. */
-  readonly unfollowed: readonly {
-    readonly stream: string;
-    readonly accountId: string;
-    readonly sinceMs: number;
-    readonly why: string;
-  }[];
-  readonly accounts: readonly {
-    readonly stream: string;
-    readonly accountId: string;
-    readonly state: string;
-    readonly sinceMs: number;
-    readonly outOfReach?: OutOfReach;
-  }[];
+  readonly lane: { readonly held: boolean; readonly mayAct: boolean } & Pick<LaneView, 'holder' | 'sinceMs'>;
+  /** `unfollowed`, here and below: as far as the caller may know. */
+  readonly fleet: Omit<ReturnType<FleetDirectory['standing']>, 'drained' | 'unhealthy'>;
+  /** Streams this process ought to follow and does not. */
+  readonly unfollowed: readonly Omit<Unfollowed, 'fromMs'>[];
+  readonly accounts: readonly (Pick<AccountStatus, 'accountId' | 'state' | 'sinceMs' | 'outOfReach'> &
+    Pick<Unfollowed, 'stream'>)[];
   /** Streams whose accounts are not known: no list has come, and the database has none. */
   readonly unlisted: readonly string[];
   readonly heartbeatMs: number | undefined;
@@ -135,10 +109,13 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
 function doubtOfAccounts({ accounts, unlisted, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  // If others follow accounts, a process without any is well: its shards may be empty, or on their
-  // way to another process.
-  if (accounts.length === 0)
-    return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
+  if (accounts.length === 0) {
+    // If others follow accounts, a process without any is well: its shards may be empty, or on
+    // their way to another process.
+    if (fleet.others > 0 && fleet.anyFollows !== false) return undefined;
+    const detail = fleet.others > 0 ? 'no process follows any account' : 'no account is followed yet';
+    return { name: 'account_not_live', detail };
+  }
   if (first === undefined && unlisted.length === 0) return undefined;
   if (first === undefined)
     return { name: 'account_not_live', detail: `no list of the accounts on ${unlisted.join(' and ')} has come yet` };
@@ -162,14 +139,6 @@ function doubtOfReach({ accounts }: TrustFacts): Doubt | undefined {
     detail: `${plural(orders, 'open order')} can be cancelled only at the platform, by no command and no cancel-all; ${first.stream} ${first.accountId}: ${first.orderIds.map((id) => JSON.stringify(id)).join(', ')}`,
     ...(since.length > 0 && { sinceMs: Math.min(...since) }),
   };
-}
-
-function isFollowedElsewhere({ others, anyFollows }: TrustFacts['fleet']): boolean {
-  return others > 0 && anyFollows !== false;
-}
-
-function nothingFollowed({ others }: TrustFacts['fleet']): string {
-  return others > 0 ? 'no process follows any account' : 'no account is followed yet';
 }
 
 /**
@@ -196,31 +165,16 @@ function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
   return doubts;
 }
 
-function doubtOfHeartbeat(facts: TrustFacts): Doubt | undefined {
-  const doubt = doubtOfLateHeartbeat(facts);
+function doubtOfHeartbeat({ nowMs, heartbeatMs, fleet }: TrustFacts): Doubt | undefined {
+  if (heartbeatMs !== undefined && !lasts('canary_late', nowMs - heartbeatMs)) return undefined;
+  const detail =
+    heartbeatMs === undefined
+      ? 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s'
+      : `the last heartbeat came back from Kafka ${Math.round((nowMs - heartbeatMs) / 1000)} s ago`;
+  const doubt = { name: 'canary_late', detail, sinceMs: heartbeatMs } as const;
   // Heartbeats are written for followed accounts: without any, Kafka is not the place to look.
-  const isNothingToSay = facts.fleet.anyFollows === false;
-  return (
-    doubt &&
-    (isNothingToSay
-      ? { ...doubt, detail: `${doubt.detail}; no account is followed`, runbook: 'SourceNeverLive' }
-      : doubt)
-  );
-}
-
-function doubtOfLateHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
-  if (heartbeatMs === undefined)
-    return {
-      name: 'canary_late',
-      detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s',
-    };
-  if (!lasts('canary_late', nowMs - heartbeatMs)) return undefined;
-  const seconds = Math.round((nowMs - heartbeatMs) / 1000);
-  return {
-    name: 'canary_late',
-    detail: `the last heartbeat came back from Kafka ${seconds} s ago`,
-    sinceMs: heartbeatMs,
-  };
+  if (fleet.anyFollows !== false) return doubt;
+  return { ...doubt, detail: `${detail}; no account is followed`, runbook: 'SourceNeverLive' };
 }
 
 function doubtOfRows(

@@ -44,7 +44,7 @@ export class Recorder implements Service {
   private readonly deps: Pick<Ambient, 'clock' | 'log'>;
   private readonly options: RecorderOptions;
 
-  constructor(deps: Pick<Ambient, 'clock' | 'log'>, options: RecorderOptions) {
+  constructor(deps: Recorder['deps'], options: RecorderOptions) {
     this.deps = deps;
     this.options = options;
     const { name } = this;

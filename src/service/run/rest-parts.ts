@@ -1,7 +1,13 @@
 import type { Config } from '../../config/config.ts';
+import { encodeOrder } from '../../domain/encode-update.ts';
+import { orderKey } from '../../domain/order.ts';
 import { PostgresFleetActions } from '../../store/fleet/fleet-actions.ts';
+import type { OrderReads } from '../../store/orders/order-reads.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
+import type { HeldShards } from '../fleet/held-shards.ts';
+import type { Ingest } from '../orders/ingest.ts';
+import { maySee } from '../rest/auth/principal.ts';
 import { ConsoleSite } from '../rest/console/console-site.ts';
 import { DemoPass } from '../rest/console/demo-pass.ts';
 import { Forwarding } from '../rest/instances/forwarding.ts';
@@ -10,7 +16,6 @@ import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
 import type { RestParts } from '../rest/route-parts.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
 import type { Joined } from './fleet-parts.ts';
-import { heldOrderReads } from './held-order-reads.ts';
 
 /** Sockets at once, including those for the stream. */
 const maxConnections = 2000;
@@ -117,5 +122,28 @@ function signIn({
       },
     }),
     ...(authTokens !== undefined && { tokens: authTokens }),
+  };
+}
+
+/**
+ * Reads of single orders from memory, where this process holds their shard; all else from the
+ * database. Both show the same: memory has what was committed, and nothing that is under way.
+ */
+export function heldOrderReads(
+  reads: OrderReads,
+  ingest: Pick<Ingest, 'openOrder'>,
+  held: Pick<HeldShards, 'follows'>,
+): OrderReads {
+  return {
+    ...reads,
+    getOrder: async (scope, stream, orderId) => {
+      const { order, revision, sourceVersion } = ingest.openOrder(orderKey(stream, orderId)) ?? {};
+      // A shard that was given away leaves its orders behind in memory.
+      if (order === undefined || revision === undefined || !held.follows(order.accountId))
+        return reads.getOrder(scope, stream, orderId);
+      const { accountId } = order;
+      if (!maySee(scope, accountId)) return undefined;
+      return { stream, orderId, accountId, revision, sourceVersion, state: encodeOrder(order) };
+    },
   };
 }

@@ -93,7 +93,7 @@ export class Doubts {
   private readonly deps: DoubtsDeps;
   private readonly options: { readonly signal: AbortSignal; readonly about: object };
 
-  constructor(deps: DoubtsDeps, options: { signal: AbortSignal; about: object }) {
+  constructor(deps: DoubtsDeps, options: Doubts['options']) {
     this.deps = deps;
     this.options = options;
     this.room = deps.budget.share({ signal: options.signal, lasting: true });

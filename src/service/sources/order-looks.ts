@@ -93,7 +93,7 @@ export class OrderLooks {
   private readonly deps: OrderLooksDeps;
   private readonly options: { readonly stream: Stream; readonly accountId: string; readonly signal: AbortSignal };
 
-  constructor(deps: OrderLooksDeps, options: { stream: Stream; accountId: string; signal: AbortSignal }) {
+  constructor(deps: OrderLooksDeps, options: OrderLooks['options']) {
     this.deps = deps;
     this.options = options;
     options.signal.addEventListener('abort', () => this.stop(), { once: true });

@@ -45,7 +45,7 @@ export class Unrecovered {
   private readonly deps: { readonly clock: Clock; readonly looks: OrderLooks };
   private readonly signal: AbortSignal;
 
-  constructor(deps: { clock: Clock; looks: OrderLooks }, options: { signal: AbortSignal }) {
+  constructor(deps: Unrecovered['deps'], options: { signal: AbortSignal }) {
     this.deps = deps;
     this.signal = options.signal;
   }

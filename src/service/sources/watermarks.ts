@@ -21,7 +21,7 @@ export class Watermarks {
 
   /** `knownUpToMs`: how far an earlier process had read; undefined when nothing was ever read. */
   constructor(
-    deps: { sink: ObservationSink; clock: Clock; random: Random },
+    deps: Watermarks['deps'],
     options: { stream: Stream; accountId: string; knownUpToMs: number | undefined },
   ) {
     this.deps = deps;

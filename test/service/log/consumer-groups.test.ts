@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { ConsumerLag } from '../../../src/service/log/consumer-groups.ts';
 import { ConsumerGroups } from '../../../src/service/log/consumer-groups.ts';
-import type { ConsumerLag } from '../../../src/service/log/consumer-lag.ts';
 import { kafkaDefaults } from '../../../src/service/log/kafka-options.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readConsumerLag } from '../../../src/service/log/consumer-lag.ts';
+import { readConsumerLag } from '../../../src/service/log/consumer-groups.ts';
 
 const [updates, state] = ['updates', 'state'];
 type Admin = Parameters<typeof readConsumerLag>[0];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { followedAccounts } from '../../../src/service/run/account-states.ts';
+import { followedAccounts } from '../../../src/service/run/source-rows.ts';
 import type { LoginSource } from '../../../src/service/sources/connectors.ts';
 
 const account = { sourceEpoch: 0, unrecovered: 0, inDoubt: 0, absent: [], silentLosses: { events: 2, firstMs: 1 } };

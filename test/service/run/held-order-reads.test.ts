@@ -3,7 +3,7 @@ import { encodeOrder } from '../../../src/domain/encode-update.ts';
 import type { Head } from '../../../src/domain/head.ts';
 import type { OrderStatus } from '../../../src/domain/order.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
-import { heldOrderReads } from '../../../src/service/run/held-order-reads.ts';
+import { heldOrderReads } from '../../../src/service/run/rest-parts.ts';
 import type { OrderReads, StoredOrder } from '../../../src/store/orders/order-reads.ts';
 import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 import { all, only } from '../../support/orders/read-rig.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { historyAnswer } from '../../../src/contract/pipeline-answers.ts';
 import type { PipelineReading } from '../../../src/service/fleet/pipeline-reading.ts';
-import { historyDocument } from '../../../src/service/run/history-document.ts';
+import { historyDocument } from '../../../src/service/run/service-view.ts';
 import { quietReading, sampledMs } from '../../support/rest/status-parts.ts';
 
 const infinite = Number.POSITIVE_INFINITY;

@@ -5,7 +5,12 @@ import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { judgeTrust, type TrustFacts } from '../../../src/service/run/judge-trust.ts';
 
 const nowMs = 1_795_000_000_000;
-const account = { stream: 'account', accountId: 'ACC-1', state: 'live', sinceMs: nowMs - 60_000 };
+const account: TrustFacts['accounts'][number] = {
+  stream: 'account',
+  accountId: 'ACC-1',
+  state: 'live',
+  sinceMs: nowMs - 60_000,
+};
 const well: TrustFacts = {
   nowMs,
   lane: { held: true, mayAct: true, holder: 'one', sinceMs: nowMs - 90_000 },

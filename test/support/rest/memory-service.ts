@@ -3,7 +3,7 @@ import type { HistoryDocument } from '../../../src/contract/pipeline-answers.ts'
 import type { StatusDocument } from '../../../src/contract/status-answer.ts';
 import type { PipelineReading } from '../../../src/service/fleet/pipeline-reading.ts';
 import type { ConsumersAnswer, ServiceView } from '../../../src/service/rest/service-view.ts';
-import { historyDocument } from '../../../src/service/run/history-document.ts';
+import { historyDocument } from '../../../src/service/run/service-view.ts';
 import { statusDocument } from '../../../src/service/run/status-document.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
 import {

@@ -2,22 +2,100 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
-import type { ShardStore } from '../../store/fleet/shard-store.ts';
+import type { Fleet, HeldShard, ShardStore } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
+import type { LossCheck } from './loss-check.ts';
 import type { ShardWork } from './shard-work.ts';
 
-export interface ShardGiverDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface ShardMovesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;
-  readonly ingest: Pick<Ingest, 'committed'>;
+  readonly ingest: Pick<Ingest, 'committed' | 'fence'>;
+  /**
+   * A database that came back without its newest commits may lack those of a shard's last holder,
+   * and only the holder could know them.
+   */
+  readonly lossCheck: Pick<LossCheck, 'begin' | 'failingForMs'>;
   /**
    * Resolves once everything that this lane has committed is on
    * Kafka; rejects when the signal aborts.
    */
   readonly published: (signal: AbortSignal) => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardMoves'>;
+}
+
+/**
+ * Takes shards in the database, and finds out whether they are ours to work on
+ * (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
+ */
+export class ShardTaker {
+  private readonly deps: ShardMovesDeps;
+  private readonly expireAfterMs: number;
+
+  /** `expireAfterMs`: a lane that was not renewed for so long has no live process. */
+  constructor(deps: ShardMovesDeps, expireAfterMs: number) {
+    this.deps = deps;
+    this.expireAfterMs = expireAfterMs;
+  }
+
+  /**
+   * While Kafka can't be asked, a shard may be free only because the database came back without its
+   * taking, and without its holder's publications. If the holder lives, it notices, and begins a
+   * generation before it would lose its lane. Until then no free shard is worked on.
+   */
+  get mustWait(): boolean {
+    const { failingForMs } = this.deps.lossCheck;
+    return failingForMs !== undefined && failingForMs < this.expireAfterMs;
+  }
+
+  /**
+   * Gives back those now ours, to work on. Rejects when the database can't be reached, or has lost
+   * commits.
+   */
+  async take(seen: Fleet['assignments'], over: AbortSignal): Promise<readonly HeldShard[]> {
+    const { store, lease, held } = this.deps;
+    const notHeld = seen.filter(({ shard }) => !held.has(shard));
+    const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
+    return taken.length === 0 || over.aborted ? [] : this.confirm(taken, seen, over);
+  }
+
+  private async confirm(
+    taken: readonly HeldShard[],
+    seen: Fleet['assignments'],
+    over: AbortSignal,
+  ): Promise<readonly HeldShard[]> {
+    const { store, lease, ingest, lossCheck } = this.deps;
+    // A database without the taking may have given them to another process. If it was before the
+    // fence's batch, the look shows it. If it was after, this batch is lost as well, and no later
+    // one is taken from us.
+    await Promise.all([lossCheck.begin(), unlessAborted(ingest.fence(), over)]);
+    if (this.mustWait) {
+      await this.putBack(seen, taken);
+      return [];
+    }
+    const { assignments } = await store.look(this.expireAfterMs);
+    if (over.aborted) return [];
+    return taken.filter(({ shard, epoch }) =>
+      assignments.some(
+        (assignment) => assignment.shard === shard && assignment.epoch === epoch && assignment.lane === lease.lane,
+      ),
+    );
+  }
+
+  /**
+   * Frees what was free before, for a process able to ask Kafka. The rest stays in this lane's row,
+   * and is taken up when the wait is over: this lane may have commits missing on Kafka, or an
+   * operator wants it to stay.
+   */
+  private async putBack(seen: Fleet['assignments'], taken: readonly HeldShard[]): Promise<void> {
+    const { store, lease } = this.deps;
+    const wereFree = new Set(
+      seen.filter(({ lane, pinned }) => lane === undefined && !pinned).map(({ shard }) => shard),
+    );
+    for (const each of taken) if (wereFree.has(each.shard)) await store.free(lease.lane, lease.epoch, each);
+  }
 }
 
 /** A lane whose rows reach Kafka within this time can give a shard. */
@@ -34,12 +112,12 @@ const releaseWithinMs = 500;
 export class ShardGiver {
   /** Monotonic. */
   private keptAtMs = Number.NEGATIVE_INFINITY;
-  private readonly deps: ShardGiverDeps;
+  private readonly deps: ShardMovesDeps;
   private readonly work: ShardWork;
   private readonly giveWithinMs: number;
 
   /** `giveWithinMs`: a shard that can't be given within this time is kept. */
-  constructor(deps: ShardGiverDeps, work: ShardWork, giveWithinMs: number) {
+  constructor(deps: ShardMovesDeps, work: ShardWork, giveWithinMs: number) {
     this.deps = deps;
     this.work = work;
     this.giveWithinMs = giveWithinMs;
