@@ -24,15 +24,11 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/fleet/shard-moves.ts': [1, 'not everything is published, so no shard is given'],
   'src/service/fleet/shard-keeper.ts': [1, 'the time for the end of the process is over'],
   'src/service/log/consumer-groups.ts': [1, 'shown as not available'],
-  'src/service/log/follow-topic.ts': [2, 'a reader is closed; its crash is awaited elsewhere'],
-  'src/service/log/log-publisher.ts': [
-    2,
-    'a producer is thrown away; a checkpoint that can not go along is sent alone',
-  ],
+  'src/service/log/follow-topic.ts': [1, 'its crash is awaited elsewhere'],
+  'src/service/log/kafkajs/kafka-client.ts': [1, 'a connection is closed, or a producer is thrown away'],
+  'src/service/log/log-publisher.ts': [1, 'a checkpoint that can not go along is sent alone'],
   'src/service/log/checkpoint-reader.ts': [1, 'the read before has told its own caller'],
   'src/service/log/pending-watch.ts': [1, 'the gauges keep their last value'],
-  'src/service/log/transactional-publisher.ts': [1, 'a producer is thrown away'],
-  'src/service/log/with-admin.ts': [1, 'a connection is closed'],
   'src/service/log/checkpoint-writer.ts': [
     2,
     'a head start: a send that needs the checkpoint writes it again; a record of another program is no checkpoint',

@@ -2,7 +2,7 @@ import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Ambient } from '../../observability/ambient.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+import { type KafkaClientDeps, leaveKafka, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { openCluster, topicEnds } from './topic-ends.ts';
 
 /** One record as it is on the topic. */
@@ -121,8 +121,7 @@ export async function followTopic(
   } finally {
     // The signal outlives this connection, and an outage makes thousands of them.
     signal.removeEventListener('abort', stop as () => void);
-    await withDeadline(deps.clock, 2000, 'disconnecting', consumer.disconnect()).catch(() => undefined);
-    client.retire();
+    await leaveKafka(deps.clock, client, consumer, 2000);
   }
 }
 

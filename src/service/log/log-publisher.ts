@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { producerCluster } from './kafkajs/hidden-cluster.ts';
-import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+import { type KafkaClient, type KafkaClientDeps, leaveKafka, openKafkaClient } from './kafkajs/kafka-client.ts';
 import type { Part } from './kafkajs/lean-produce.ts';
 import {
   type Cluster,
@@ -120,11 +120,7 @@ export class LogPublisher implements Publisher {
     this.closed = true;
     const { connected } = this;
     this.connected = undefined;
-    if (connected === undefined) return;
-    // Nothing is in flight by now. The disconnect is only a courtesy to the
-    // broker, and its failure changes nothing.
-    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.cluster.disconnect()).catch(() => undefined);
-    connected.client.retire();
+    if (connected !== undefined) await leaveKafka(this.deps.clock, connected.client, connected.cluster);
   }
 
   private nameOf(topic: PublishRow['topic']): string {

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { producerCluster, type Transactions, transactionsOf } from './kafkajs/hidden-cluster.ts';
-import { type KafkaClient, type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+import { type KafkaClient, type KafkaClientDeps, leaveKafka, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { type Cluster, leadersOf, partsOf, produce, refreshLeaders, timesOf } from './kafkajs/send-records.ts';
 import { kafkaErrorType, PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
@@ -112,9 +112,7 @@ export class TransactionalPublisher implements StatePublisher {
   async close(): Promise<void> {
     const { connected } = this;
     this.connected = undefined;
-    if (connected === undefined) return;
-    await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.cluster.disconnect()).catch(() => undefined);
-    connected.client.retire();
+    if (connected !== undefined) await leaveKafka(this.deps.clock, connected.client, connected.cluster);
   }
 
   private async send(connected: Connected, rows: readonly LogRow[]): Promise<void> {

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { splitHostPort } from '../../runtime/url-host.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+import { type KafkaClientDeps, leaveKafka, openKafkaClient } from './kafkajs/kafka-client.ts';
 
 export interface AdminDeps extends KafkaClientDeps {
   readonly clock: Clock;
@@ -38,8 +38,7 @@ export async function withAdmin<T>(
       connected.set(options, attempt % options.brokers.length);
       return await withDeadline(deps.clock, deadlineMs, 'asking Kafka', work(admin, client.kafka));
     } finally {
-      await withDeadline(deps.clock, 1000, 'disconnecting', admin.disconnect()).catch(() => undefined);
-      client.retire();
+      await leaveKafka(deps.clock, client, admin);
     }
   }
 }

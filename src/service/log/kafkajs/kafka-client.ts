@@ -3,7 +3,9 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
 import type { Logger } from '../../../observability/logger.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
+import { withDeadline } from '../../../runtime/waiting.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
 import { requestInPlace } from './lean-produce.ts';
 import { patchOnce } from './patch-once.ts';
@@ -18,6 +20,20 @@ export interface KafkaClientDeps {
    * only.
    */
   readonly only?: { readonly host: string; readonly port: number };
+}
+
+/**
+ * Retires a client with nothing in flight. The disconnect is only a courtesy to the broker, and its
+ * failure changes nothing.
+ */
+export async function leaveKafka(
+  clock: Clock,
+  client: KafkaClient,
+  part: { disconnect(): Promise<void> },
+  withinMs = 1000,
+): Promise<void> {
+  await withDeadline(clock, withinMs, 'disconnecting', part.disconnect()).catch(() => undefined);
+  client.retire();
 }
 
 /** A `Kafka` object with sockets that can be taken away from it. */
@@ -114,10 +130,8 @@ function saslOf({
   username,
   password,
 }: NonNullable<KafkaOptions['sasl']>): NonNullable<KafkaConfig['sasl']> {
-  const credentials = { username, password: password.reveal() };
-  if (mechanism === 'plain') return { mechanism, ...credentials };
-  if (mechanism === 'scram-sha-256') return { mechanism, ...credentials };
-  return { mechanism, ...credentials };
+  // Its type has a shape of its own for each mechanism.
+  return { mechanism, username, password: password.reveal() } as NonNullable<KafkaConfig['sasl']>;
 }
 
 /**
