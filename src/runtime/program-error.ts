@@ -79,7 +79,8 @@ export function reportError(
   if (fix !== undefined) io.stderr.write(`${fix.replace(/^/gm, '  ')}\n`);
   if (wantsStack && error instanceof Error) io.stderr.write(`${stackOf(error)}\n`);
   if (error instanceof ProgramError) return error.exitCode;
-  return exitCodeOf(codeOf(error));
+  if (codeOf(error) === 'SCHEMA_NEWER') return exitCodes.config;
+  return isKnownByCode(error) ? exitCodes.unavailable : exitCodes.failed;
 }
 
 /**
@@ -153,11 +154,6 @@ function fixOf(error: unknown, wantsStack: boolean): string | undefined {
   const code = codeOf(error);
   if (code !== undefined && wordsOf(code) !== undefined) return 'Run `tidemark doctor` to see which part it is.';
   return wantsStack ? undefined : 'Run it again with TIDEMARK_LOG_LEVEL=debug to see where it happened.';
-}
-
-function exitCodeOf(code: string | undefined): number {
-  if (code === 'SCHEMA_NEWER') return exitCodes.config;
-  return code !== undefined && (code in sentences || code in sqlstates) ? exitCodes.unavailable : exitCodes.failed;
 }
 
 function stackOf(error: Error): string {

@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -19,7 +19,7 @@ export interface LaneWork {
   end(): Promise<void>;
 }
 
-interface LaneKeeperDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface LaneKeeperDeps extends ClockAndLogger {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly work: LaneWork;

@@ -1,8 +1,8 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Takeover } from '../../store/fleet/lane-store.ts';
 
-interface LaneRecordDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface LaneRecordDeps extends ClockAndLogger {
   readonly metrics: Metrics['ingest'];
 }
 

@@ -1,10 +1,10 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { FoundLoss } from '../../store/fleet/lane-store.ts';
 
 type Held = Pick<Lease, 'lane' | 'epoch'>;
 
-export interface LossCheckDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface LossCheckDeps extends ClockAndLogger {
   /** This process's own lane. */
   readonly lease: Held;
   /**

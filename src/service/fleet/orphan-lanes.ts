@@ -1,10 +1,10 @@
 import { isWell } from '../../domain/plan-shards.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Fleet } from '../../store/fleet/shard-store.ts';
 
-export interface OrphanLanesDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface OrphanLanesDeps extends ClockAndLogger {
   readonly lease: Pick<Lease, 'lane'>;
   /**
    * Publishes the rest for a lane without a process, and frees its shards. Resolves also when

@@ -8,14 +8,14 @@ import {
 } from '../../domain/judge-fitness.ts';
 import type { Proof } from '../../domain/member-report.ts';
 import { isWell } from '../../domain/plan-shards.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { sumOfSeries } from '../../observability/read-metric.ts';
 import type { LaneMember, Unwell } from '../../store/fleet/shard-store.ts';
 import type { ConnectionReading } from '../sources/source-status.ts';
 
-interface OwnFitnessDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface OwnFitnessDeps extends ClockAndLogger {
   /**
    * `openIdle`: opens a stream to the platform although no account needs one,
    * to show to the others whether that works.

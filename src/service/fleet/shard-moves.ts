@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
@@ -8,7 +8,7 @@ import type { HeldShards } from './held-shards.ts';
 import type { LossCheck } from './loss-check.ts';
 import type { ShardWork } from './shard-work.ts';
 
-export interface ShardMovesDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface ShardMovesDeps extends ClockAndLogger {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;

@@ -35,7 +35,6 @@ export class Handoff {
   private state: 'reading' | 'following' = 'reading';
   private held: CommittedBatch[] = [];
   private heldBytes = 0;
-  private heldRowsNow = 0;
   /**
    * The number of the newest batch known to be committed: handed over, or named when the term or a
    * read began.
@@ -69,7 +68,7 @@ export class Handoff {
   }
 
   get heldRows(): number {
-    return this.heldRowsNow;
+    return this.held.reduce((sum, { rows }) => sum + rows.length, 0);
   }
 
   /** Monotonic time of the oldest held commit. */
@@ -164,22 +163,17 @@ export class Handoff {
 
   private hold(batch: CommittedBatch): void {
     this.held.push(batch);
-    this.heldRowsNow += batch.rows.length;
     this.heldBytes += batch.bytes;
   }
 
   private release(count: number): CommittedBatch[] {
     const released = this.held.splice(0, count);
-    for (const batch of released) {
-      this.heldRowsNow -= batch.rows.length;
-      this.heldBytes -= batch.bytes;
-    }
+    for (const { bytes } of released) this.heldBytes -= bytes;
     return released;
   }
 
   private dropHeld(): false {
     this.held = [];
-    this.heldRowsNow = 0;
     this.heldBytes = 0;
     return false;
   }

@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
@@ -18,7 +18,7 @@ import {
 import { PieceSize, toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
-interface LogPublisherDeps extends KafkaClientDeps, Pick<Ambient, 'clock' | 'log'> {
+interface LogPublisherDeps extends KafkaClientDeps, ClockAndLogger {
   readonly metrics: Pick<Metrics['relay'], 'producerReplaced'>;
 }
 

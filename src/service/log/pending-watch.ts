@@ -78,7 +78,7 @@ export class PendingWatch {
    * one read of the log.
    */
   private isStranded({ handoff }: RelayTerm): boolean {
-    const isIdle = !handoff.reading && handoff.heldRows === 0 && this.flying === undefined;
+    const isIdle = !handoff.reading && handoff.oldestHeldMs === undefined && this.flying === undefined;
     return isIdle && handoff.newestBatch < (this.deps.lease.checkpoint.newest?.batch ?? 0n);
   }
 

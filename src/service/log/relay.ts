@@ -41,7 +41,7 @@ const askPublishedEveryMs = 50;
  */
 export class Relay implements Service {
   readonly name = 'relay';
-  private readonly loop: TermLoop<RelayTerm> = new TermLoop({ serve: (term) => this.serve(term) });
+  private readonly loop: TermLoop<RelayTerm> = new TermLoop((term) => this.serve(term));
   private ticker: Timer | undefined;
   /** The state writers of all terms so far, one after the other. */
   private states: Promise<void> = Promise.resolve();

@@ -77,7 +77,7 @@ interface Term {
  */
 export class ResultRelay implements Service {
   readonly name = 'result-relay';
-  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
+  private readonly loop: TermLoop<Term> = new TermLoop((term) => this.serve(term));
   /** Acknowledged in this term. */
   private unmarked: readonly ResultRow[] = [];
   private markedMs = Number.NEGATIVE_INFINITY;

@@ -2,11 +2,6 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { aborted, Wakeup } from '../../runtime/waiting.ts';
 
-interface TermLoopDeps<Term> {
-  /** One term's work, until the term is over or the drain has nothing left to do. Never rejects. */
-  readonly serve: (term: Term) => Promise<void>;
-}
-
 /**
  * The life of a part that works while the lane is held: one term after the other, never two at
  * once, and a last round when it drains.
@@ -20,10 +15,14 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
   private stopping = false;
   private loop: Promise<void> | undefined;
   private readonly wakeup = new Wakeup();
-  private readonly deps: TermLoopDeps<Term>;
+  private readonly serve: (term: Term) => Promise<void>;
 
-  constructor(deps: TermLoopDeps<Term>) {
-    this.deps = deps;
+  /**
+   * `serve`: one term's work, until the term is over or the drain has nothing left to do. Never
+   * rejects.
+   */
+  constructor(serve: (term: Term) => Promise<void>) {
+    this.serve = serve;
   }
 
   get term(): Term | undefined {
@@ -74,7 +73,7 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
   private async run(): Promise<void> {
     for (;;) {
       const { term } = this;
-      if (term !== undefined) await this.deps.serve(term);
+      if (term !== undefined) await this.serve(term);
       if (this.stopping) return;
       if (term === this.term) await this.wakeup.wait();
     }

@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Backoff } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -22,7 +22,7 @@ export interface LaneControl {
   reportLost(why: LossReason): void;
 }
 
-export interface IngestDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface IngestDeps extends ClockAndLogger {
   readonly store: OrderStore;
   readonly lane: LaneControl;
   readonly lease: Lease;

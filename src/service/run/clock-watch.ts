@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
@@ -11,7 +11,7 @@ import {
   skewWords,
 } from '../../venue/platform/clock-reading.ts';
 
-interface ClockWatchDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface ClockWatchDeps extends ClockAndLogger {
   readonly metrics: Pick<Metrics['process'], 'clockAhead'>;
   /** Postgres's time, in milliseconds since the epoch. */
   readonly databaseMs: () => Promise<number>;

@@ -36,7 +36,7 @@ export class ConfigRecord {
   }
 
   begin(): void {
-    this.end();
+    this.over.abort();
     this.over = new AbortController();
     const { clock, random, log } = this.deps;
     const backoff = new Backoff(random, { firstMs: 1_000, maxMs: 60_000 });
@@ -46,15 +46,13 @@ export class ConfigRecord {
     this.recording = this.recording.then(() => untilAnswered(() => this.record(), asking));
   }
 
-  /** No further try: the next term begins again. */
-  end(): void {
+  /**
+   * No further try: the next term begins again. Resolves when a write under way is done or given
+   * up.
+   */
+  end(): Promise<void> {
     this.over.abort();
-  }
-
-  /** As `end`. Resolves when a write under way is done or given up. */
-  async drained(): Promise<void> {
-    this.end();
-    await this.recording;
+    return this.recording;
   }
 
   private async record(): Promise<void> {

@@ -32,25 +32,20 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
     timings: streamTimings(config),
     isOurs: (accountId: string) => held.follows(accountId),
     part: () => held.part,
+    knowsAll: () => credentials.knowsAll,
   };
   const platform = platformConfig(config);
   const platformSources = new Connectors(shared, {
     ...options,
     ofVenue: Object.keys(platformVenue) as Stream[],
     streamUrls: platform === undefined ? {} : streamUrls(platform),
-    knowsAll: () => credentials.knowsAll,
     ...(config.platformAccounts !== undefined && { only: new Set(config.platformAccounts) }),
   });
   const keyed = keyedVenues
     .flatMap((partsOf) => partsOf(made, config))
     .map((venue) => {
       const { stream, streamUrl, spare } = venue;
-      const its = {
-        ofVenue: [stream],
-        streamUrls: { [stream]: streamUrl },
-        spare,
-        knowsAll: () => credentials.knowsAll,
-      };
+      const its = { ofVenue: [stream], streamUrls: { [stream]: streamUrl }, spare };
       return { ...venue, sources: new Connectors(shared, { ...options, ...its }) };
     });
   const venues = [...(platform === undefined ? [] : [platformSources]), ...keyed.map(({ sources }) => sources)];
@@ -74,12 +69,7 @@ export function credentialParts(made: Connected, held: HeldShards, ingest: Obser
     },
     { lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
   );
-  return {
-    sources,
-    platformSources,
-    keyed,
-    credentials,
-  };
+  return { sources, platformSources, keyed, credentials };
 }
 
 function platformLogins(made: Connected, config: PlatformConfig): Omit<LoginKind, 'connectors'> {

@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -27,7 +27,7 @@ export interface LoginKind {
   signIn(credential: string): Promise<SignedIn>;
 }
 
-interface CredentialsDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface CredentialsDeps extends ClockAndLogger {
   readonly metrics: Metrics['platform'];
   /** The linked logins. */
   readonly list: Pick<CredentialList, 'stored'>;

@@ -147,7 +147,7 @@ export class LaneParts implements LaneWork {
 
   async end(): Promise<void> {
     const { lossCheck, configRecord, sources, ingest, relay, shards, results } = this.deps;
-    configRecord?.end();
+    void configRecord?.end();
     lossCheck?.end();
     relay.end();
     results?.end();

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -12,7 +12,7 @@ import {
   measureStorage,
 } from '../../store/maintenance.ts';
 
-interface HousekeepingDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface HousekeepingDeps extends ClockAndLogger {
   readonly pool: Pool;
   readonly metrics: Metrics;
 }
@@ -62,13 +62,15 @@ export class Housekeeping implements Service {
   async start(): Promise<void> {
     const { maintainEveryMs, countEveryMs } = this.options;
     const works = [
-      { doing: 'keeping the partitions of the log', everyMs: maintainEveryMs, round: () => this.maintain() },
-      { doing: 'keeping the events of halts', everyMs: maintainEveryMs, round: () => this.maintainCommands() },
-      { doing: 'counting the dead letters', everyMs: countEveryMs, round: () => this.countDeadLetters() },
-      { doing: 'keeping the dead letters bounded', everyMs: maintainEveryMs, round: () => this.maintainDeadLetters() },
-      { doing: 'measuring the database', everyMs: maintainEveryMs, round: () => this.measure() },
+      { doing: 'keeping the partitions of the log', round: () => this.maintain() },
+      { doing: 'keeping the events of halts', round: () => this.maintainCommands() },
+      { doing: 'counting the dead letters', round: () => this.countDeadLetters(), everyMs: countEveryMs },
+      { doing: 'keeping the dead letters bounded', round: () => this.maintainDeadLetters() },
+      { doing: 'measuring the database', round: () => this.measure() },
     ];
-    this.works = works.map((work) => new Rounds({ ...this.deps, ...work }, { ...work, name: this.name }));
+    this.works = works.map(
+      (work) => new Rounds({ ...this.deps, ...work }, { name: this.name, everyMs: maintainEveryMs, ...work }),
+    );
     for (const work of this.works) await work.start();
   }
 

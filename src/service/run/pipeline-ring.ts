@@ -1,8 +1,8 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet/pipeline-reading.ts';
 
-interface PipelineRingDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface PipelineRingDeps extends ClockAndLogger {
   readonly read: () => Promise<PipelineReading>;
 }
 

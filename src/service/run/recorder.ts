@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import { ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -41,7 +41,7 @@ export class Recorder implements Service {
   private files = 0;
   private saidMs = Number.NEGATIVE_INFINITY;
   private readonly writing: Rounds;
-  private readonly deps: Pick<Ambient, 'clock' | 'log'>;
+  private readonly deps: ClockAndLogger;
   private readonly options: RecorderOptions;
 
   constructor(deps: Recorder['deps'], options: RecorderOptions) {

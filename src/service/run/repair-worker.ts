@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
 import { Rounds } from '../../runtime/rounds.ts';
@@ -11,7 +11,7 @@ import { answerRepairs, openRepairs, type RepairAnswer, type RepairRequest } fro
 import type { AccountAccess } from '../sources/account-access.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-interface RepairWorkerDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface RepairWorkerDeps extends ClockAndLogger {
   readonly pool: Pool;
   /** Empty while the lane is not held: then no request is taken. */
   readonly accounts: Pick<EntryAccounts, 'account'>;

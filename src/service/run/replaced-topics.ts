@@ -1,4 +1,4 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
@@ -6,7 +6,7 @@ import type { PublishedTopics } from '../../store/published-topics.ts';
 import { type FoundTopic, judgeTopicEnds } from '../log/judge-topic-ends.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
-interface ReplacedTopicsDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface ReplacedTopicsDeps extends ClockAndLogger {
   readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
   readonly findTopics: () => Promise<readonly FoundTopic[]>;
   readonly published: Pick<PublishedTopics, 'read' | 'keep'>;

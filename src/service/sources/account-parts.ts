@@ -1,6 +1,6 @@
 import type { Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock, Moment } from '../../runtime/clock.ts';
@@ -22,7 +22,7 @@ import type { StreamTimings } from './stream-timings.ts';
 import { Unrecovered } from './unrecovered.ts';
 import type { Pace, Window } from './window.ts';
 
-export interface AccountPartsDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface AccountPartsDeps extends ClockAndLogger {
   /** See `RowIntake`. */
   readonly observedBy?: Pick<Clock, 'nowMs'> | undefined;
   readonly venue: Venue;

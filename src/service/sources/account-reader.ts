@@ -2,7 +2,7 @@ import { compareInstants, formatInstant, msOf } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { isTerminal } from '../../domain/order.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
@@ -23,7 +23,7 @@ import { TouchedReads } from './touched-reads.ts';
 import type { Unrecovered } from './unrecovered.ts';
 import type { Window } from './window.ts';
 
-interface AccountReaderDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface AccountReaderDeps extends ClockAndLogger {
   readonly reads: OrderReads;
   readonly registry: AccountRegistry;
   readonly sink: ObservationSink;

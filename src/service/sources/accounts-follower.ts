@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { plural } from '../../runtime/plural.ts';
 import { inParallel } from '../../runtime/waiting.ts';
@@ -29,7 +29,7 @@ export interface Unfollowed {
   readonly why: string;
 }
 
-interface AccountsFollowerDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface AccountsFollowerDeps extends ClockAndLogger {
   readonly registry: Pick<AccountRegistry, 'load' | 'save'>;
   /** At work now. `wake` follows each change. */
   readonly logins: ReadonlyMap<string, FollowingLogin>;
@@ -112,14 +112,16 @@ export class AccountsFollower {
   /** All lists were read and applied: no login has an account beside the followed ones. */
   get hasListed(): boolean {
     const isApplied = !this.woken && !this.stale && this.lacking.length === 0;
-    const lists = [...this.deps.logins.values()].map((login) => login.list.lists);
-    return isApplied && this.options.knowsAll() && lists.every(({ said }) => said === 'whole');
+    return isApplied && this.options.knowsAll() && this.lists.every(({ said }) => said === 'whole');
   }
 
   /** No list has come, and the database has no account. */
   get knowsNone(): boolean {
-    const lists = [...this.deps.logins.values()].map((login) => login.list.lists);
-    return this.known.size === 0 && lists.some(({ said, accounts }) => said !== 'whole' && accounts.size === 0);
+    return this.known.size === 0 && this.lists.some(({ said, accounts }) => said !== 'whole' && accounts.size === 0);
+  }
+
+  private get lists() {
+    return Array.from(this.deps.logins.values(), ({ list }) => list.lists);
   }
 
   mayFollow(accountId: string): boolean {

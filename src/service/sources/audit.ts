@@ -1,6 +1,6 @@
 import { compareInstants, sameToCoarser } from '../../domain/instant.ts';
 import type { Observation, ObservationResult } from '../../domain/observation.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -129,7 +129,7 @@ export class SilentLossWatch {
   }
 }
 
-interface VerifyDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface VerifyDeps extends ClockAndLogger {
   readonly metrics: Metrics['source'];
   readonly reader: AccountReader;
   readonly silencePace: SilencePace;

@@ -4,7 +4,7 @@ import type { Observation } from '../../domain/observation.ts';
 import { clientReferenceOf } from '../../domain/order-fields.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
 import { accountContent } from '../../domain/view-content.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import { concernsWholeAccount } from './account-access.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
@@ -12,7 +12,7 @@ import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { Pace } from './window.ts';
 
-interface DoubtsDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface DoubtsDeps extends ClockAndLogger {
   readonly looks: OrderLooks;
   readonly intake: RowIntake;
   /** For the looks at doubted orders of all accounts. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Observation, Unreadable } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { traits } from '../../domain/streams.ts';
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
@@ -41,7 +41,7 @@ export type OnRowResult = (observation: Observation, ...how: Parameters<NonNulla
 export type TakenRow = Decoded | Withheld;
 type Decoded = ReturnType<typeof decodeOrder>;
 
-interface RowIntakeDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface RowIntakeDeps extends ClockAndLogger {
   /**
    * The wall time of `observedAt`: the database's, as that of the sends that it is held against
    * (docs/decisions/084-commands-go-by-the-databases-time.md). Left out: the machine's.

@@ -1,9 +1,9 @@
-import type { Ambient } from '../../observability/ambient.ts';
+import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { AccountParts } from './account-parts.ts';
 import { type SessionState, shownAs } from './session-states.ts';
 import type { AccountReading, AccountStatus } from './source-status.ts';
 
-interface SessionShownDeps extends Pick<Ambient, 'clock' | 'log'> {
+interface SessionShownDeps extends ClockAndLogger {
   readonly parts: Pick<
     AccountParts,
     'intake' | 'unrecovered' | 'doubts' | 'absent' | 'outOfReach' | 'audit' | 'lastEventMs'

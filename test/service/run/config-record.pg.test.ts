@@ -22,7 +22,7 @@ describe('issue: The audit trail did not show that the configuration had changed
         { ...loaded, instance: 'one' },
       );
       action.begin();
-      await action.drained();
+      await action.end();
     };
     const actions = () =>
       rig.rows<{ principal: string; detail: { changed: Record<string, unknown> } }>(
@@ -76,6 +76,6 @@ describe('issue: The audit trail did not show that the configuration had changed
       expect(await rig.rows(`select 1 from audit_log where action = 'configuration'`)).toHaveLength(1);
     });
     expect(failures).toBe(0);
-    await action.drained();
+    await action.end();
   });
 });
