@@ -20,7 +20,16 @@ export interface CompleteLook extends CompleteRead {
 }
 
 /** How one look at an account ended. One that failed shows neither an order nor its absence. */
-export type AccountLook = CompleteLook | { readonly complete: false; readonly error: PlatformError };
+export type AccountLook = CompleteLook | Incomplete;
+
+export interface Incomplete {
+  readonly complete: false;
+  readonly error: PlatformError;
+}
+
+export function incomplete(error: PlatformError): Incomplete {
+  return { complete: false, error };
+}
 
 /**
  * Looks for other rooms at an account we follow, on one stream. They do not wait for the account's

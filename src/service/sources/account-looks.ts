@@ -4,10 +4,9 @@ import { clientReferenceOf } from '../../domain/order-fields.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/order-reads.ts';
-import type { PlatformError } from '../../venue/platform-error.ts';
 import { referenceOf as ownReferenceOf } from '../orders/load-known.ts';
 import type { AccountAccess, AccountLook, LookSince, UnnamedOrder } from './account-access.ts';
-import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
+import { givenUp, incomplete, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
@@ -82,15 +81,15 @@ export class AccountLooks implements AccountAccess {
 
   private async lookInList(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
     using either = abortWith(signal, this.options.signal);
-    if (either.signal.aborted) return failed(givenUp);
-    if (this.deps.intake.suspended) return failed(storeIsLost);
+    if (either.signal.aborted) return incomplete(givenUp);
+    if (this.deps.intake.suspended) return incomplete(storeIsLost);
     return await orGivenUp(this.listed(request, shows, either.signal, budget), either.signal);
   }
 
   async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
     const look = await this.deps.looks.lookAt(orderId, { question: 'command', signal, budget });
-    if (look.kind === 'failed') return failed(look.error);
-    if (look.kind === 'unclear') return failed(unclear);
+    if (look.kind === 'failed') return incomplete(look.error);
+    if (look.kind === 'unclear') return incomplete(unclear);
     const { startedMs: startedAtMs } = look;
     if (look.kind === 'absent') return { complete: true, startedAtMs, shown: [], certain: this.certain };
     const certain = look.item.view.certainty === 'certain' && this.certain;
@@ -99,7 +98,7 @@ export class AccountLooks implements AccountAccess {
   }
 
   async lookAtAll(since: LookSince | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    if (this.deps.intake.suspended) return failed(storeIsLost);
+    if (this.deps.intake.suspended) return incomplete(storeIsLost);
     using either = abortWith(signal, this.options.signal);
     const read = async (): Promise<AccountLook> => {
       const result = await this.deps.reader.read('probe', either.signal, since, budget);
@@ -153,14 +152,14 @@ export class AccountLooks implements AccountAccess {
     };
     try {
       const list = await reads.listOrders({ stream, accountId, ...request }, onPage, signal, budget);
-      if (!list.complete) return failed(list.error);
+      if (!list.complete) return incomplete(list.error);
       await sink.committed();
     } catch (error) {
-      return failed(notCommitted(error));
+      return incomplete(notCommitted(error));
     }
     const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
     // A row we could not read, did not own, or withheld may be the one we look for.
-    if (views.length < items.length) return failed(unclear);
+    if (views.length < items.length) return incomplete(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
     const shown = views.filter(shows).map(({ orderId }) => orderId);
     return { complete: true, startedAtMs, shown, certain, ...(reused.size > 0 && { reused }) };
@@ -170,11 +169,7 @@ export class AccountLooks implements AccountAccess {
 /** An answer may take as long as a whole account. A caller who gives up gets its answer at once. */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
   return unlessAborted(work, signal).catch((error: unknown) => {
-    if (signal.aborted) return failed(givenUp);
+    if (signal.aborted) return incomplete(givenUp);
     throw error;
   });
-}
-
-function failed(error: PlatformError): AccountLook {
-  return { complete: false, error };
 }

@@ -5,10 +5,9 @@ import { listedAt, traits } from '../../domain/streams.ts';
 import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/order-reads.ts';
-import type { PlatformError } from '../../venue/platform-error.ts';
 import type { AbsentOrders } from './absent-orders.ts';
 import type { LookSince } from './account-access.ts';
-import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
+import { givenUp, incomplete, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import type { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -316,8 +315,7 @@ export class AccountReader {
     progress.rows += 1;
     const { orderId, status } = item.view;
     if (progress.asksSilent && !isTerminal(status)) progress.shownOpen.add(orderId);
-    const at = listedAt(item.view);
-    if (progress.highest === undefined || compareInstants(at, progress.highest) > 0) progress.highest = at;
+    progress.highest = later(progress.highest, listedAt(item.view));
   }
 
   private taken(item: TakenRow, progress: ReadProgress): void {
@@ -380,8 +378,4 @@ function later(mark: string | undefined, next: string): string {
 
 function earlier(instant: string, fromMs: number, byMs: number): string {
   return formatInstant(Math.min(msOf(instant), fromMs) - byMs);
-}
-
-function incomplete(error: PlatformError): AccountReadResult {
-  return { complete: false, error };
 }

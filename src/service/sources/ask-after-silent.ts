@@ -8,7 +8,7 @@ import type { PlatformError } from '../../venue/platform-error.ts';
 import type { AbsentOrders } from './absent-orders.ts';
 import { concernsWholeAccount } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
-import type { OrderLooks } from './order-looks.ts';
+import { errorBeside, type OrderLooks } from './order-looks.ts';
 import type { ReadProgress } from './read-progress.ts';
 import type { TakenRow } from './row-intake.ts';
 import type { SilencePace } from './silence-pace.ts';
@@ -176,8 +176,8 @@ async function lookAtEach(
       const look = await looks.lookAt(orderId, wish);
       // A failure for good (400, for example) proves nothing about the other orders and would keep
       // the account from ever being live: it is treated like "no such order".
-      if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error)))
-        failure = { orderId, error: look.error };
+      const error = errorBeside(look);
+      if (error !== undefined) failure = { orderId, error };
       else if (order.isTouched && look.kind !== 'found') notShown(orderId);
       else if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);

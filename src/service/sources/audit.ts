@@ -5,7 +5,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { RecentCount, type RecentEvents } from '../../runtime/recent-count.ts';
-import { noRoom } from './account-access.ts';
+import { incomplete, noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { AccountReadResult } from './read-progress.ts';
 import type { SilencePace } from './silence-pace.ts';
@@ -67,13 +67,12 @@ export class SilentLossWatch {
   }
 
   /** A row came by the stream. */
-  delivered(observation: Observation): void {
+  delivered({ view: { orderId, updatedAt }, sourceVersion: version }: Observation): void {
     if (this.audits + this.waiting.size === 0 || this.withoutRoom) return;
-    const { orderId, updatedAt } = observation.view;
+    const row = { version, updatedAt };
     // Two connections deliver while one replaces the other: the older one's row may come last.
-    if (this.covers(orderId, { version: observation.sourceVersion, updatedAt })) return;
-    if (this.noted.has(orderId) || this.room.take(entryBytes(orderId)))
-      this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
+    if (this.covers(orderId, row)) return;
+    if (this.noted.has(orderId) || this.room.take(entryBytes(orderId))) this.noted.set(orderId, row);
     else this.giveUp();
   }
 
@@ -203,7 +202,7 @@ export class Audit {
         this.present.orders = result.rows;
         this.last = this.present;
       }
-      return gaveUp && result.complete ? { complete: false, error: noRoom } : result;
+      return gaveUp && result.complete ? incomplete(noRoom) : result;
     });
   }
 

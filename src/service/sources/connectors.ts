@@ -229,14 +229,13 @@ export class Connectors {
     const { options } = this;
     const { clock, random } = this.deps;
     const timings = { ...streamTimingDefaults, ...options.timings };
-    const part = options.part === undefined ? {} : { part: options.part };
     const shared = {
       ...this.deps,
       ...login,
       gate: new Window(readsAtOnce),
       troubledGate: new Window(troubledReadsAtOnce),
       auditGate: this.auditGate,
-      doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...part }),
+      doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...(options.part && { part: options.part }) }),
     };
     const sources = Object.entries(options.streamUrls).map(
       ([stream, url]) => new Source(shared, { stream: stream as Stream, url, timings }),

@@ -6,8 +6,7 @@ import { listedAt, traits } from '../../domain/streams.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { ClockAndLogger } from '../../observability/ambient.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
-import { concernsWholeAccount } from './account-access.ts';
-import type { OrderLook, OrderLooks } from './order-looks.ts';
+import { errorBeside, type OrderLook, type OrderLooks } from './order-looks.ts';
 import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { Pace } from './window.ts';
@@ -210,12 +209,13 @@ export class Doubts {
     candidate.stirred = false;
     candidate.reused = false;
     const first = await this.look(candidate);
-    if (passes(first)) return false;
+    // A failure for good (400, say) will not decide it either.
+    if (errorBeside(first) !== undefined) return false;
     if (first.kind === 'found' && candidate.revision === undefined) return true;
     if (first.kind === 'found') {
       await this.deps.clock.sleep(settleMs, this.options.signal);
       const second = await this.look(candidate);
-      if (passes(second)) return false;
+      if (errorBeside(second) !== undefined) return false;
       if (second.kind === 'found' && isConfirmed(first.item, second.item, candidate)) {
         this.correct(second, candidate);
         return true;
@@ -261,11 +261,6 @@ export class Doubts {
         'there is no room for more orders in doubt (TIDEMARK_NOTES_MAX_BYTES): audits meet the others again',
       );
   }
-}
-
-/** A failure that says nothing of this order. One for good (400, say) will not decide it either. */
-function passes(look: OrderLook): boolean {
-  return look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error));
 }
 
 /** Another order under the id may go on meanwhile: it is enough that both reads show that one. */

@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { OrderReads, ReadBudget } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
-import { givenUp, notCommitted, restAskedMs, storeIsLost } from './account-access.ts';
+import { concernsWholeAccount, givenUp, notCommitted, restAskedMs, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import type { OrdersOutOfReach } from './out-of-reach.ts';
@@ -232,6 +232,12 @@ export class OrderLooks {
     }
     this.waiting.clear();
   }
+}
+
+/** The error of a look that failed and says nothing of its order. */
+export function errorBeside(look: OrderLook): PlatformError | undefined {
+  if (look.kind !== 'failed') return undefined;
+  return look.error.retryable || concernsWholeAccount(look.error) ? look.error : undefined;
 }
 
 function urgencyOf({ waiters }: Look): number {

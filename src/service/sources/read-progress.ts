@@ -1,6 +1,6 @@
 import type { Cause } from '../../domain/observation.ts';
 import type { ReadBudget, TouchedOrder } from '../../venue/order-reads.ts';
-import type { PlatformError } from '../../venue/platform-error.ts';
+import type { Incomplete } from './account-access.ts';
 import type { OnRowResult } from './row-intake.ts';
 
 /**
@@ -14,7 +14,7 @@ export type AccountReadResult =
   | ({ readonly complete: true } & Readonly<
       Pick<ReadProgress, 'rows' | 'startedMs' | 'certain' | 'shown' | 'working' | 'uncertain'>
     >)
-  | { readonly complete: false; readonly error: PlatformError };
+  | Incomplete;
 
 /** The state of one read so far. */
 export interface ReadProgress {

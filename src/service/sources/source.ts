@@ -303,14 +303,14 @@ export class Source {
   private unreadable(frame: UnreadableFrame, text: string, connection: Connection): void {
     const { clock, metrics, sink, record } = this.deps;
     const { stream } = this.options;
-    record?.({ stream, cause: 'stream', observedAtMs: clock.nowMs(), text });
-    metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
+    const observedAtMs = clock.nowMs();
+    record?.({ stream, cause: 'stream', observedAtMs, text });
+    metrics.decodeFailures.inc({ source: stream, reason });
     const isLeft = reason === noOrder && !this.odd.isDue(detail, clock.monotonicMs());
-    this.meter.frame(isLeft ? 'control' : 'unreadable', clock.nowMs());
+    this.meter.frame(isLeft ? 'control' : 'unreadable', observedAtMs);
     if (isLeft) return;
     if (reason !== noOrder && reason !== anotherEvent) this.roster.frameLost(connection.readUpTo);
-    const observedAtMs = clock.nowMs();
     sink.offer({
       kind: 'unreadable',
       cause: 'stream',

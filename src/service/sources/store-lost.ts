@@ -4,7 +4,7 @@ import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-
 import type { Clock, Moment } from '../../runtime/clock.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
-import { notCommitted } from './account-access.ts';
+import { incomplete, notCommitted } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { AccountReadResult } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -159,11 +159,11 @@ export class StoreLost {
     const trial = await reads.listOrders(request, inspect, signal);
     if (!trial.complete) return trial;
     const failure = await this.openEpoch();
-    if (failure !== undefined) return { complete: false, error: failure };
+    if (failure !== undefined) return incomplete(failure);
     this.state = 'reading';
     const result = await reader.read('complete', signal);
     if (!result.complete) return result;
-    if (!this.isReading()) return { complete: false, error: lostAgain };
+    if (!this.isReading()) return incomplete(lostAgain);
     this.state = 'watching';
     intake.resume();
     this.handledMs = clock.monotonicMs();
