@@ -98,11 +98,6 @@ export interface SourceReading {
   readonly accounts: readonly AccountReading[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
-  /**
-   * When the live account was read whole whose last complete read
-   * is the oldest; left out when none is live.
-   */
-  readonly oldestReadMs?: number;
 }
 
 /**
@@ -147,13 +142,16 @@ export class SourceGauges {
     const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
     const states = new Map<AccountState, number>();
     const absent = new Map<Absence['cause'], number>();
-    let [unrecovered, inDoubt] = [0, 0];
+    let [unrecovered, inDoubt, oldestReadMs] = [0, 0, Number.POSITIVE_INFINITY];
     for (const { accounts } of readings)
       for (const account of accounts) {
         states.set(account.state, (states.get(account.state) ?? 0) + 1);
         for (const { cause, orders } of account.absent) absent.set(cause, (absent.get(cause) ?? 0) + orders);
         unrecovered += account.unrecovered;
         inDoubt += account.inDoubt;
+        // An account that is not live is shown by its state, and has no audits that could be late.
+        const { state, lastResyncMs = 0, lastAuditMs = 0 } = account;
+        if (state === 'live') oldestReadMs = Math.min(oldestReadMs, Math.max(lastResyncMs, lastAuditMs));
       }
     for (const state of sourceStates) this.metrics.state.set({ source: stream, state }, states.get(state) ?? 0);
     for (const cause of absenceCauses) this.metrics.absentOrders.set({ source: stream, cause }, absent.get(cause) ?? 0);
@@ -167,8 +165,8 @@ export class SourceGauges {
     // A process that has given all its accounts away would look silent for ever, and page.
     const unused = heard.length === 0;
     if (frames.length > 0 || unused) this.metrics.lastFrame.set({ source: stream }, unused ? 0 : oldest / 1000);
-    const reads = readings.flatMap(({ oldestReadMs }) => (oldestReadMs === undefined ? [] : [oldestReadMs]));
-    this.metrics.lastCompleteRead.set({ source: stream }, reads.length === 0 ? 0 : Math.min(...reads) / 1000);
+    const hasRead = Number.isFinite(oldestReadMs);
+    this.metrics.lastCompleteRead.set({ source: stream }, hasRead ? oldestReadMs / 1000 : 0);
     const lastEventMs = unused ? 0 : Math.max(0, ...readings.map((reading) => reading.lastEventMs));
     if (lastEventMs > 0 || unused) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
   }
@@ -214,14 +212,7 @@ export class SourceMeter {
   flush(accounts: readonly AccountReading[]): void {
     const { stream, lastFrameMs, lastEventMs } = this;
     this.count();
-    const oldestReadMs = oldestRead(accounts);
-    this.gauges.set(this, {
-      stream,
-      accounts,
-      lastFrameMs,
-      lastEventMs,
-      ...(oldestReadMs !== undefined && { oldestReadMs }),
-    });
+    this.gauges.set(this, { stream, accounts, lastFrameMs, lastEventMs });
   }
 
   /** The source is gone: its counts stay, its gauges go. */
@@ -236,18 +227,4 @@ export class SourceMeter {
       this.counts[type] = 0;
     }
   }
-}
-
-/**
- * For live accounts only: an account that is not live is shown by its
- * state, and has no audits that could be late.
- */
-function oldestRead(accounts: readonly AccountReading[]): number | undefined {
-  let oldestMs: number | undefined;
-  for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {
-    if (state !== 'live') continue;
-    const readMs = Math.max(lastResyncMs, lastAuditMs);
-    oldestMs = oldestMs === undefined ? readMs : Math.min(oldestMs, readMs);
-  }
-  return oldestMs;
 }

@@ -70,9 +70,11 @@ describe('the gauges of a stream that several credentials follow', () => {
 
   it('show the complete read that is longest ago, and none once nothing is live', async () => {
     const [one, two] = [{}, {}];
-    const reading = { stream, accounts: inStates('live'), lastFrameMs: 9000, lastEventMs: 0 };
-    gauges.set(one, { ...reading, oldestReadMs: 7000 });
-    gauges.set(two, { ...reading, oldestReadMs: 4000 });
+    const reading = { stream, lastFrameMs: 9000, lastEventMs: 0 } as const;
+    const readAt = (lastResyncMs: number, lastAuditMs?: number) =>
+      inStates('live').map((account) => ({ ...account, lastResyncMs, lastAuditMs }));
+    gauges.set(one, { ...reading, accounts: readAt(1000, 7000) });
+    gauges.set(two, { ...reading, accounts: [...readAt(4000), ...readAt(8000)] });
     gauges.set({}, { ...reading, accounts: inStates('down') });
     expect(await value('lastCompleteRead', { source: stream })).toBe(4);
     gauges.remove(two);
