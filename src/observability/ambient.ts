@@ -2,13 +2,13 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Logger } from './logger.ts';
 
-/** What a part without chance is given. */
+/** Given to a part without chance. */
 export interface ClockAndLogger {
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What nearly every part is given. */
+/** Given to nearly every part. */
 export interface Ambient extends ClockAndLogger {
   readonly random: Random;
 }

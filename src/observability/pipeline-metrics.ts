@@ -7,7 +7,7 @@ const fineSeconds = [
 
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const results = ['applied', 'duplicate', 'stale', 'conflict', 'dead_lettered'] as const;
-/** `Takeover` in store/ says what each means. */
+/** `Takeover` in store/ has their meanings. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const topics = ['updates', 'watermarks', 'state', 'results'] as const;
 const recordTopics = ['updates', 'state', 'results'] as const;

@@ -1,7 +1,7 @@
 import { streams } from '../domain/order.ts';
 import { asSeen, type MetricMaker } from './metric-maker.ts';
 
-/** Of an account. `AccountState` in service/sources/ says what each means. */
+/** Of an account. `AccountState` in service/sources/ has their meanings. */
 export const sourceStates = [
   'live',
   'resyncing',
@@ -12,7 +12,7 @@ export const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
-/** `AbsenceCause` in service/sources/ says what each means. */
+/** `AbsenceCause` in service/sources/ has their meanings. */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign', 'unacknowledged'] as const;
 

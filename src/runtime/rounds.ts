@@ -12,7 +12,7 @@ interface RoundsOptions {
   /** Of the service. */
   readonly name: string;
   readonly everyMs: number;
-  /** What it does, for the log. Left out: its name. */
+  /** Its work in the words of the log. Left out: its name. */
   readonly doing?: string;
 }
 

@@ -104,7 +104,7 @@ function hintFor(err: unknown): string {
 }
 
 /**
- * The least time between two lines about failures: a broker that is down for an hour is one line a
+ * The least time between two lines about failures: a broker down for an hour is one line a
  * minute, with the count.
  */
 const sayEveryMs = 60_000;

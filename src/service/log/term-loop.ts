@@ -82,7 +82,7 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
 
 /**
  * Logs one line when something begins to fail, and one with the count when it works again: a broker
- * that is down for an hour causes two lines, not thousands.
+ * down for an hour causes two lines, not thousands.
  */
 export class TroubleReport {
   private failures = 0;

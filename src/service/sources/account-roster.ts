@@ -89,7 +89,7 @@ export class AccountRoster {
     return new Map(unread.filter(([, orderIds]) => orderIds.length > 0));
   }
 
-  /** What people are shown of each. */
+  /** Each account as people are shown it. */
   get shown(): SessionShown[] {
     return Array.from(this.sessions.values(), ({ shown }) => shown);
   }
