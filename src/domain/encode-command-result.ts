@@ -1,5 +1,5 @@
-import { type Attempt, type Command, type ResultWord, replacedOrder } from './command.ts';
-import { formatInstant } from './instant.ts';
+import { type Attempt, type Baseline, type Command, type ResultWord, replacedOrder } from './command.ts';
+import { formatIfKnown, formatInstant } from './instant.ts';
 
 export const commandResultSchema = 'tidemark.command-result.v1';
 
@@ -16,22 +16,7 @@ export function resultOf({ state }: Pick<Command, 'state'>): ResultWord {
  * out: they stay with us.
  */
 export function encodeCommandResult(command: Command, generation = 1): string {
-  const {
-    commandId,
-    version,
-    request,
-    orderId,
-    orderStatus,
-    callerRef,
-    supersedes,
-    seenPendingAt,
-    reason,
-    resolvedAtMs,
-  } = command;
-  const seen = seenPendingAt && {
-    revision: seenPendingAt.revision,
-    ...(seenPendingAt.sourceVersion === undefined ? {} : { sourceVersion: String(seenPendingAt.sourceVersion) }),
-  };
+  const { commandId, version, request, orderId, orderStatus, callerRef, supersedes, seenPendingAt, reason } = command;
   return JSON.stringify({
     eventId: `${commandId}:${version}`,
     schema: commandResultSchema,
@@ -49,24 +34,30 @@ export function encodeCommandResult(command: Command, generation = 1): string {
     result: resultOf(command),
     state: command.state,
     presumedAbsent: command.presumedAbsent ? true : undefined,
-    seenPendingAt: seen,
+    seenPendingAt: seenPendingAt && positionRecord(seenPendingAt),
     reason,
     terms: request.kind === 'cancel' ? undefined : request.terms,
     attempts: command.attempts.map(attemptRecord),
     createdAt: formatInstant(command.createdAtMs),
     at: formatInstant(command.updatedAtMs),
-    resolvedAt: resolvedAtMs === undefined ? undefined : formatInstant(resolvedAtMs),
+    resolvedAt: formatIfKnown(command.resolvedAtMs),
   });
 }
 
-function attemptRecord({ attemptId, number, state, preparedAtMs, sendingAtMs, answeredAtMs, reason }: Attempt): object {
+/** int64 as text. */
+export function positionRecord({ revision, sourceVersion }: Pick<Baseline, 'revision' | 'sourceVersion'>) {
+  return { revision, sourceVersion: sourceVersion?.toString() };
+}
+
+export function attemptRecord(attempt: Attempt) {
+  const { attemptId, number, state, preparedAtMs, sendingAtMs, answeredAtMs, reason } = attempt;
   return {
     attemptId,
     number,
     state,
     preparedAt: formatInstant(preparedAtMs),
-    sendingAt: sendingAtMs === undefined ? undefined : formatInstant(sendingAtMs),
-    answeredAt: answeredAtMs === undefined ? undefined : formatInstant(answeredAtMs),
+    sendingAt: formatIfKnown(sendingAtMs),
+    answeredAt: formatIfKnown(answeredAtMs),
     reason,
   };
 }

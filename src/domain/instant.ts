@@ -112,6 +112,11 @@ export function formatInstant(epochMs: number): string {
 let lastMs = Number.NaN;
 let lastText = '';
 
+/** The same for a time that may not be known; `JSON.stringify` leaves undefined out. */
+export function formatIfKnown(epochMs: number | undefined): string | undefined {
+  return epochMs === undefined ? undefined : formatInstant(epochMs);
+}
+
 function sign(difference: number): -1 | 0 | 1 {
   if (difference === 0) return 0;
   return difference < 0 ? -1 : 1;

@@ -1,54 +1,47 @@
-import {
-  type Attempt,
-  type Baseline,
-  type Command,
-  type Evidence,
-  isUnresolved,
-  replacedOrder,
-} from '../../domain/command.ts';
-import { formatInstant } from '../../domain/instant.ts';
+import { type Attempt, type Command, type Evidence, isUnresolved, replacedOrder } from '../../domain/command.ts';
+import { attemptRecord, positionRecord, resultOf } from '../../domain/encode-command-result.ts';
+import { formatIfKnown, formatInstant } from '../../domain/instant.ts';
 import type { NextProbe } from '../commands/commands.ts';
 
 /**
  * A command as callers see it: `{ commandId, result, orderId?, orderStatus?, attempts, evidence?
  * }` and the fields around it. An open command's result is not known yet, so it is `unknown`.
- * `evidence` is present if it was read.
+ * `evidence` is present if it was read. Undefined fields are left out of the JSON, here as in every
+ * answer.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
-  const { commandId, request, orderId, orderStatus, state } = command;
-  const replaces = replacedOrder(command);
-  const reason = command.reason ?? (state === 'open' ? notAnswered : undefined);
+  const { commandId, request, orderId, state, baseline, seenPendingAt } = command;
   return {
     commandId,
     kind: request.kind,
     stream: request.stream,
     accountId: request.accountId,
-    ...(orderId === undefined ? {} : { orderId }),
-    ...(orderStatus === undefined ? {} : { orderStatus }),
-    ...(replaces === undefined ? {} : { replaces }),
-    result: state === 'open' ? 'unknown' : state,
+    orderId,
+    orderStatus: command.orderStatus,
+    replaces: replacedOrder(command),
+    result: resultOf(command),
     state,
     unresolved: isUnresolved(state),
     presumedAbsent: command.presumedAbsent,
-    ...(reason === undefined ? {} : { reason }),
-    ...(request.kind === 'cancel' ? {} : { terms: request.terms }),
-    ...(command.callerRef === undefined ? {} : { callerRef: command.callerRef }),
-    ...(command.supersedes === undefined ? {} : { supersedes: command.supersedes }),
+    reason: command.reason ?? (state === 'open' ? notAnswered : undefined),
+    terms: request.kind === 'cancel' ? undefined : request.terms,
+    callerRef: command.callerRef,
+    supersedes: command.supersedes,
     principal: command.principal,
     idempotencyKey: command.idempotencyKey,
     version: command.version,
     misses: command.misses,
-    ...(command.baseline === undefined ? {} : { baseline: baselineAnswer(command.baseline) }),
-    ...(command.seenPendingAt === undefined ? {} : { seenPendingAt: positionAnswer(command.seenPendingAt) }),
+    baseline: baseline && { ...baseline, ...positionRecord(baseline) },
+    seenPendingAt: seenPendingAt && positionRecord(seenPendingAt),
     createdAt: formatInstant(command.createdAtMs),
     updatedAt: formatInstant(command.updatedAtMs),
     deadlineAt: formatInstant(command.deadlineAtMs),
-    ...(command.resolvedAtMs === undefined ? {} : { resolvedAt: formatInstant(command.resolvedAtMs) }),
-    attempts: command.attempts.map(attemptAnswer),
-    ...(evidence === undefined ? {} : { evidence: evidence.map(evidenceAnswer) }),
+    resolvedAt: formatIfKnown(command.resolvedAtMs),
+    attempts: command.attempts.map((attempt) => ({ ...attemptRecord(attempt), epoch: String(attempt.epoch) })),
+    evidence: evidence?.map(evidenceAnswer),
     links: {
       self: commandPath(commandId),
-      ...(orderId === undefined ? {} : { order: `/v1/orders/${request.stream}/${encodeURIComponent(orderId)}` }),
+      order: orderId && `/v1/orders/${request.stream}/${encodeURIComponent(orderId)}`,
     },
   };
 }
@@ -69,35 +62,12 @@ export function doubtAnswer({ commandId, state, presumedAbsent }: Command, probe
   return { ...(nextProbe && { nextProbe }), ...(isUnresolved(state) && { advice }) };
 }
 
-function baselineAnswer(baseline: Baseline) {
-  return { ...baseline, ...positionAnswer(baseline) };
-}
-
-/** int64 as text. */
-function positionAnswer({ revision, sourceVersion }: { readonly revision: number; readonly sourceVersion?: bigint }) {
-  return { revision, ...(sourceVersion === undefined ? {} : { sourceVersion: String(sourceVersion) }) };
-}
-
 export function commandPath(commandId: string): string {
   return `/v1/commands/${commandId}`;
 }
 
-function attemptAnswer(attempt: Attempt) {
-  const { attemptId, number, state, epoch, preparedAtMs, sendingAtMs, answeredAtMs, reason } = attempt;
-  return {
-    attemptId,
-    number,
-    state,
-    epoch: String(epoch),
-    preparedAt: formatInstant(preparedAtMs),
-    ...(sendingAtMs === undefined ? {} : { sendingAt: formatInstant(sendingAtMs) }),
-    ...(answeredAtMs === undefined ? {} : { answeredAt: formatInstant(answeredAtMs) }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-}
-
 function evidenceAnswer({ number, kind, code, detail, attemptId, atMs }: Evidence) {
-  return { number, kind, code, ...(attemptId === undefined ? {} : { attemptId }), at: formatInstant(atMs), detail };
+  return { number, kind, code, attemptId, at: formatInstant(atMs), detail };
 }
 
 /**
@@ -114,16 +84,10 @@ export function commandTimeline(command: Command, evidence: readonly Evidence[])
 
 function attemptSteps({ attemptId, number, state, reason, preparedAtMs, sendingAtMs, answeredAtMs }: Attempt) {
   const of = { attemptId, number };
+  const step = (atMs: number | undefined, entry: object) => (atMs === undefined ? [] : [{ atMs, entry }]);
   return [
-    { atMs: preparedAtMs, entry: { what: 'prepared', ...of } },
-    ...(sendingAtMs === undefined ? [] : [{ atMs: sendingAtMs, entry: { what: 'sending', ...of } }]),
-    ...(answeredAtMs === undefined
-      ? []
-      : [
-          {
-            atMs: answeredAtMs,
-            entry: { what: 'answered', ...of, state, ...(reason === undefined ? {} : { reason }) },
-          },
-        ]),
+    ...step(preparedAtMs, { what: 'prepared', ...of }),
+    ...step(sendingAtMs, { what: 'sending', ...of }),
+    ...step(answeredAtMs, { what: 'answered', ...of, state, reason }),
   ];
 }

@@ -12,7 +12,7 @@ export interface Fault {
  */
 export interface BrokenLimit {
   readonly limit: string;
-  readonly value?: string;
+  readonly value?: string | undefined;
   readonly bound: string;
 }
 

@@ -35,9 +35,7 @@ function sendDecline(
   else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
   if (breach === undefined) return sendProblem(reply, code, message, prior && priorAnswer(reply, code, prior));
   const { limit, value, bound } = breach;
-  return sendProblem(reply, code, message, {
-    breach: { limit, ...(value !== undefined && { value }), bound },
-  });
+  return sendProblem(reply, code, message, { breach: { limit, value, bound } });
 }
 
 function priorAnswer({ request: { principal } }: FastifyReply, code: string, prior: Command): Besides {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accountList, accountRepairList } from '../../../contract/account-answers.ts';
 import { backfillBody, parseAccountRead, readAccountBody } from '../../../contract/account-bodies.ts';
 import { exposureList } from '../../../contract/rest-answers.ts';
-import { formatInstant } from '../../../domain/instant.ts';
+import { formatIfKnown, formatInstant } from '../../../domain/instant.ts';
 import type { AccountRepair } from '../../../store/account-repairs.ts';
 import type { AccountRow, AccountScope } from '../../../store/orders/order-reads.ts';
 import type { FollowedAccount } from '../account-states.ts';
@@ -58,25 +58,19 @@ export const listAccounts = route({
 function stateBody(followed: FollowedAccount, scope: AccountScope, nowMs: number): object {
   const { state, sinceMs, silentLosses, lastAudit, lastEventMs, lastResyncMs, tokenExpiresMs, standing } = followed;
   const seesAll = scope.kind === 'all' || followed.beside.every((accountId) => maySee(scope, accountId));
-  const lastError = seesAll ? followed.lastError : undefined;
-  const at = (name: string, ms: number | undefined) => (ms === undefined ? {} : { [name]: formatInstant(ms) });
-  const found = lastAudit && {
-    orders: lastAudit.orders,
-    changes: lastAudit.changes,
-    silentLosses: lastAudit.silentLosses,
-  };
+  const { atMs, ...found } = lastAudit ?? {};
   return {
     state,
-    ...at('since', sinceMs),
-    ...at('lastEvent', lastEventMs),
-    ...at('lastResync', lastResyncMs),
-    ...(lastAudit !== undefined && { lastAudit: { at: formatInstant(lastAudit.atMs), ...found } }),
+    since: formatInstant(sinceMs),
+    lastEvent: formatIfKnown(lastEventMs),
+    lastResync: formatIfKnown(lastResyncMs),
+    lastAudit: lastAudit && { at: formatIfKnown(atMs), ...found },
     silentLosses,
-    ...(lastError !== undefined && { lastError }),
-    ...(standing?.status !== undefined && { platformStatus: standing.status }),
-    ...(standing !== undefined && { placeable: standing.isOpen }),
-    ...at('unlistedSince', standing?.unlistedSinceMs),
-    ...at('tokenExpires', tokenExpiresMs),
+    lastError: seesAll ? followed.lastError : undefined,
+    platformStatus: standing?.status,
+    placeable: standing?.isOpen,
+    unlistedSince: formatIfKnown(standing?.unlistedSinceMs),
+    tokenExpires: formatIfKnown(tokenExpiresMs),
     ...(tokenExpiresMs !== undefined && { tokenSecondsLeft: Math.max(0, Math.floor((tokenExpiresMs - nowMs) / 1000)) }),
   };
 }
@@ -147,7 +141,8 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
         const detail = 'ten reads of this account wait or are under way: ask for their results first';
         return sendProblem(reply.header('retry-after', '5'), 'TOO_MANY_REPAIRS', detail);
       }
-      const detail = { requests: made.map(({ id }) => id.toString()), ...bodyOf(asked) };
+      const { stream, sinceMs } = asked;
+      const detail = { requests: made.map(({ id }) => id.toString()), stream, from: formatIfKnown(sinceMs) };
       const act = { atMs: clock.nowMs(), principal: principal.name, action: kind, requestId: request.id };
       auditTrail.record({ ...act, accountId, reason, detail });
       reply.header('location', `/v1/accounts/${encodeURIComponent(accountId)}/repairs`);
@@ -178,16 +173,15 @@ export const listRepairs: Route = {
 
 function repairBody({ id, kind, stream, sinceMs, askedBy, reason, requestedMs, answer }: AccountRepair): object {
   return {
-    ...{ requestId: id.toString(), kind, stream },
-    ...bodyOf({ sinceMs }),
-    ...(askedBy !== undefined && { by: askedBy }),
-    ...(reason !== undefined && { reason }),
+    requestId: id.toString(),
+    kind,
+    stream,
+    from: formatIfKnown(sinceMs),
+    by: askedBy,
+    reason,
     requestedAt: formatInstant(requestedMs),
     state: answer?.result ?? 'waiting',
-    ...(answer !== undefined && { detail: answer.detail, answeredAt: formatInstant(answer.answeredMs) }),
+    detail: answer?.detail,
+    answeredAt: formatIfKnown(answer?.answeredMs),
   };
-}
-
-function bodyOf({ stream, sinceMs }: { readonly stream?: string; readonly sinceMs?: number | undefined }): object {
-  return { ...(stream !== undefined && { stream }), ...(sinceMs !== undefined && { from: formatInstant(sinceMs) }) };
 }

@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import { madeOrder } from '../../../domain/command.ts';
-import { formatInstant } from '../../../domain/instant.ts';
+import { resultOf } from '../../../domain/encode-command-result.ts';
+import { formatIfKnown } from '../../../domain/instant.ts';
 import { isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
@@ -115,14 +116,12 @@ function answerOf({ open, inForce, orders, places, unread, declined }: CancelAll
 function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
   const of = { accountId, stream, commandId };
   if (command === undefined) return { ...of, result: 'unknown' };
-  const { state } = command;
-  const orderId = madeOrder(command);
   return {
     ...of,
-    result: state === 'open' ? 'unknown' : state,
-    state,
-    ...(orderId !== undefined && { orderId }),
-    ...(result !== undefined && { cancel: submitResultBody(result) }),
+    result: resultOf(command),
+    state: command.state,
+    orderId: madeOrder(command),
+    cancel: result && submitResultBody(result),
   };
 }
 
@@ -175,6 +174,6 @@ function timersPartOf({ accountIds, firesAtMs, declined }: TimersSet) {
   return {
     accountIds: [...accountIds],
     declined: declined.map(({ accountId, code }) => ({ accountId, code })),
-    ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }),
+    firesAt: formatIfKnown(firesAtMs),
   };
 }

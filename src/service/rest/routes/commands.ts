@@ -121,7 +121,7 @@ export const showCommand: Route = {
 function historyBody({ command, evidence }: CommandWithEvidence, hints: readonly string[], recomputed: object) {
   return {
     ...commandAnswer(command, evidence),
-    ...(hints.length === 0 ? {} : { hints }),
+    hints: hints.length === 0 ? undefined : hints,
     recomputed,
     timeline: commandTimeline(command, evidence),
   };

@@ -10,12 +10,7 @@ import {
   deadLettersPage,
   parseDeadLetterJob,
 } from '../../../contract/dead-letter-bodies.ts';
-import {
-  type DeadLetterEntry,
-  type DeadLetterJob,
-  type DeadLetterMessage,
-  mostOpenJobs,
-} from '../../../store/dead-letters/dead-letter-access.ts';
+import { type DeadLetterJob, mostOpenJobs } from '../../../store/dead-letters/dead-letter-access.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import { ofBody } from '../problem-codes.ts';
@@ -60,9 +55,7 @@ export const listDeadLetters = route({
     const { after = '0', ...rows } = filter;
     const read = (position: readonly string[] = [after]) =>
       readStore(deadLetters.list(call.principal.accounts, rows, position, limit));
-    return pages.send(call, { list: 'dead-letters', filter, cursor, position: rowPosition }, read, (entry) =>
-      JSON.stringify(entryBody(entry)),
-    );
+    return pages.send(call, { list: 'dead-letters', filter, cursor, position: rowPosition }, read, JSON.stringify);
   },
 });
 
@@ -78,7 +71,7 @@ export const showDeadLetter: Route = {
   problems: ['ROW_NOT_FOUND'],
   handle: async ({ deadLetters }, { reply, principal, params: { rowId = '' } }) => {
     const found = await readStore(deadLetters.find(principal.accounts, rowId));
-    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
+    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
   },
 };
 
@@ -120,7 +113,7 @@ export const retryDeadLetters: Route = {
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
     const found = await untilAnswered(parts, call, row.id, (waitSeconds ?? 0) * 1_000);
     if (found === undefined) return sendProblem(reply, 'ROW_NOT_FOUND');
-    return sendJson(reply, found.retry?.result === undefined ? 202 : 200, messageBody(found));
+    return sendJson(reply, found.retry?.result === undefined ? 202 : 200, found);
   },
 };
 
@@ -143,7 +136,7 @@ export const discardDeadLetters: Route = {
     const { row, word } = asked;
     if (!(await readStore(parts.deadLetters.discard(principal.accounts, row.id, word)))) return sendDealtWith(call);
     const found = await readStore(parts.deadLetters.find(principal.accounts, row.id));
-    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, messageBody(found));
+    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
   },
 };
 
@@ -180,25 +173,6 @@ async function untilAnswered(
     if (isOver || draining.aborted || clock.monotonicMs() >= giveUpMs) return row;
     await clock.sleep(lookEveryMs, draining);
   }
-}
-
-function entryBody({ observedAt, recordedAt, dealtAt, ...entry }: DeadLetterEntry) {
-  return {
-    ...entry,
-    observedAt: observedAt.toISOString(),
-    recordedAt: recordedAt.toISOString(),
-    ...(dealtAt !== undefined && { dealtAt: dealtAt.toISOString() }),
-  };
-}
-
-function messageBody({ retry, ...message }: DeadLetterMessage) {
-  if (retry === undefined) return entryBody(message);
-  const { requestedAt, answeredAt, ...answer } = retry;
-  const times = {
-    requestedAt: requestedAt.toISOString(),
-    ...(answeredAt !== undefined && { answeredAt: answeredAt.toISOString() }),
-  };
-  return { ...entryBody(message), retry: { ...times, ...answer } };
 }
 
 export const openDeadLetterJob: Route = {
@@ -300,11 +274,7 @@ export const cancelDeadLetterJob: Route = {
   },
 };
 
-function jobBody({ askedAt, endedAt, ...job }: DeadLetterJob) {
-  return {
-    ...job,
-    state: endedAt === undefined ? 'running' : job.cancelledBy === undefined ? 'ended' : 'cancelled',
-    askedAt: askedAt.toISOString(),
-    ...(endedAt !== undefined && { endedAt: endedAt.toISOString() }),
-  };
+function jobBody(job: DeadLetterJob) {
+  const ended = job.cancelledBy === undefined ? 'ended' : 'cancelled';
+  return { ...job, state: job.endedAt === undefined ? 'running' : ended };
 }

@@ -248,7 +248,7 @@ export const listUpdates = route({
     const shown = found.slice(0, limit);
     // One that is no JSON would spoil all the answer: its revision is missing there.
     const items = shown.filter(({ payload }) => jsonOrUndefined(payload) !== undefined);
-    const times = JSON.stringify(items.map(({ recordedAt }) => recordedAt.toISOString()));
+    const times = JSON.stringify(items.map(({ recordedAt }) => recordedAt));
     const last = found.length > limit ? shown.at(-1) : undefined;
     const next = last === undefined ? '' : `,"next":"${last.revision}"`;
     const payloads = items.map(({ payload }) => payload).join(',');

@@ -139,27 +139,14 @@ function previewBody(
   const isNoMore = kind === 'replace' && notional === undefined;
   const noPrice = isNoMore ? 'the new terms do not raise it' : 'the order has no price';
   return {
-    ...{ stream, accountId, terms: { ...terms }, ...(quantity !== undefined && { quantity }), value },
+    ...{ stream, accountId, terms: { ...terms }, quantity, value },
     ...(value === null && { noValue: notValued ?? (valuedByQuote ? 'there is no quote' : noPrice) }),
     quotes: quotes.map(({ kind, symbol, quote }) => {
       const { bid, ask, last, ageMs } = quote ?? {};
-      return {
-        ...{ kind, symbol },
-        ...(bid !== undefined && { bid }),
-        ...(ask !== undefined && { ask }),
-        ...(last !== undefined && { last }),
-        ...(ageMs !== undefined && { ageMs }),
-      };
+      return { kind, symbol, bid, ask, last, ageMs };
     }),
-    limits: limits.map(({ limit, bound, value, why, broken }) => ({
-      ...{ limit, bound, broken },
-      ...(value !== undefined && { value }),
-      ...(why !== undefined && { why }),
-    })),
-    refusals: refusals.map(({ code, message, retryAfterMs }) => ({
-      ...{ code, message },
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    })),
+    limits: limits.map(({ limit, bound, value, why, broken }) => ({ limit, bound, broken, value, why })),
+    refusals: refusals.map(({ code, message, retryAfterMs }) => ({ code, message, retryAfterMs })),
     at: formatInstant(nowMs),
   };
 }
