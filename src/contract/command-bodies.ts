@@ -142,7 +142,7 @@ export interface Placed<Terms> {
   readonly supersedes?: string;
 }
 
-type PlacedSecurities = Placed<AccountPlaceTerms> & { readonly stream: (typeof securitiesStreams)[number] };
+export type PlacedSecurities = Placed<AccountPlaceTerms> & { readonly stream: (typeof securitiesStreams)[number] };
 
 export function parsePlaceAccount(body: unknown): BodyResult<PlacedSecurities> {
   return parseBody(placeAccountBody, withoutNulls(body), (value) => {
@@ -319,6 +319,8 @@ export function parseCancelAll(body: unknown) {
     return { reason, onLanding, ...(Object.keys(only).length > 0 && { only }) };
   });
 }
+
+export type CancelAllBody = Extract<ReturnType<typeof parseCancelAll>, { readonly ok: true }>;
 
 export function parseResolution(body: unknown) {
   return parseBody(resolutionBody, body, (value) => value);

@@ -66,7 +66,8 @@ function namesATerm(body: Readonly<Record<string, unknown>>, context: Context): 
 }
 
 /** Either kind, as it is sent on. */
-type Replaced = Omit<Placed<ReplaceTerms>, 'callerRef'> & Pick<Extract<CommandRequest, { kind: 'replace' }>, 'stream'>;
+export type Replaced = Omit<Placed<ReplaceTerms>, 'callerRef'> &
+  Pick<Extract<CommandRequest, { kind: 'replace' }>, 'stream'>;
 
 export function parseReplace(body: unknown): BodyResult<Replaced> {
   return parseBody(replaceBody, body, ({ accountId, supersedes: named, ...terms }) => ({

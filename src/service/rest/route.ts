@@ -1,18 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { BodyResult } from '../../contract/body-fields.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { ProblemCode } from './problem-codes.ts';
 import type { IdKind } from './request-fields.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** One request, read and checked as far as the route table says. */
-export interface Call<Query = Readonly<Record<string, unknown>>> {
+export interface Call<Query = Readonly<Record<string, unknown>>, Body = unknown> {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly principal: Principal;
   /** Each matches the grammar its route names. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+  /** As the route's `parse` has read it. */
+  readonly body: Body;
   /**
    * Reads only: waits outside the gate, where it holds up no other read. False: there is no room to
    * read on, and the handler returns undefined. `rows`: what it goes on to read, where that is more
@@ -45,8 +48,13 @@ export interface Route {
   readonly params?: Readonly<Record<string, IdKind>>;
   /** Strict: any other parameter is refused. Absent: the route takes no parameters. */
   readonly query?: z.ZodObject;
-  /** Shown in OpenAPI; the handler parses it. */
+  /** Shown in OpenAPI. */
   readonly body?: z.ZodType;
+  /**
+   * Reads the body by that shape. Its faults are answered before the handler runs: as INVALID_ORDER
+   * if that is among `problems`, else as INVALID_BODY.
+   */
+  readonly parse?: (body: unknown) => BodyResult<object>;
   /** Request headers read by this route, in addition to every route's headers. */
   readonly headers?: readonly ('Idempotency-Key' | 'Prefer' | 'If-Match' | 'If-None-Match' | 'Last-Event-ID')[];
   readonly answers: Readonly<Record<number, Answer>>;
@@ -65,17 +73,15 @@ export interface Route {
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
 }
 
-/** Types a route's query by its shape: the table itself holds routes with every shape. */
-export function route<Shape extends z.ZodObject>(
-  definition: Omit<Route, 'query' | 'handle'> & {
-    readonly query: Shape;
-    readonly handle: (
-      parts: RouteParts,
-      call: Call<z.infer<Shape>>,
-    ) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
+/** Types a route's query and body by their shapes: the table itself holds routes with every shape. */
+export function route<Shape extends z.ZodObject, Body extends object>(
+  definition: Omit<Route, 'query' | 'parse' | 'handle'> & {
+    readonly query?: Shape;
+    readonly parse?: (body: unknown) => BodyResult<Body>;
+    readonly handle: (parts: RouteParts, call: Call<z.infer<Shape>, Body>) => ReturnType<Route['handle']>;
   },
 ): Route {
-  // Safe: `serve-routes.ts` parses each query with this shape before the handler gets it.
+  // Safe: `serve-routes.ts` parses both with these before the handler gets them.
   return definition as unknown as Route;
 }
 

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type Besides, problem, problemType } from './problem.ts';
 import { type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
+import type { Route } from './route.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -35,12 +36,9 @@ export function sendProblem(reply: FastifyReply, code: ProblemCode, detail?: str
  * Answers a body without the route's shape. An unknown field is reported with the platform's own
  * code for it (specification, "Errors").
  */
-export function sendBodyFaults(
-  reply: FastifyReply,
-  code: 'INVALID_ORDER' | 'INVALID_BODY',
-  faults: readonly Fault[],
-): FastifyReply {
+export function sendBodyFaults({ problems }: Route, reply: FastifyReply, faults: readonly Fault[]): FastifyReply {
   const unknown = faults.every(({ message }) => message === 'is not a field of this body');
+  const code = problems?.includes('INVALID_ORDER') ? 'INVALID_ORDER' : 'INVALID_BODY';
   return sendProblem(reply, unknown ? 'UNKNOWN_FIELD' : code, undefined, { faults });
 }
 

@@ -1,5 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { type Command, isUnresolved } from '../../domain/command.ts';
+import type { Placed, PlacedSecurities } from '../../contract/command-bodies.ts';
+import type { Replaced } from '../../contract/replace-bodies.ts';
+import { type Command, type CommandRequest, isUnresolved, type PredictionPlaceTerms } from '../../domain/command.ts';
 import type { TracedSpan } from '../../observability/tracing.ts';
 import type { Answer } from '../commands/answer.ts';
 import type { Journaled, Submission } from '../commands/commands.ts';
@@ -11,12 +13,30 @@ import type { RouteParts } from './route-parts.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
 import { retryAfterSeconds, sendNotDone } from './send-not-done.ts';
 
-type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
+/** A command as a body, a path or a query names it. */
+export interface Asked<Request = CommandRequest> extends Pick<Submission, 'callerRef' | 'supersedes'> {
+  readonly request: Request;
+}
+
+export function placeOf({ body: { stream, accountId, terms, ...named } }: Call<unknown, PlacedSecurities>) {
+  return { request: { kind: 'place', stream, accountId, terms } as const, ...named };
+}
+
+export function predictionPlaceOf({
+  body: { accountId, terms, ...named },
+}: Call<unknown, Placed<PredictionPlaceTerms>>) {
+  return { request: { kind: 'place', stream: 'prediction', accountId, terms } as const, ...named };
+}
+
+export function replaceOf({ body: { stream, accountId, terms, ...named }, params }: Call<unknown, Replaced>) {
+  const { orderId = '' } = params;
+  return { request: { kind: 'replace', stream, accountId, orderId, terms } as const, ...named };
+}
 
 /**
  * As `sendUntraced`, in a span for the request if traces are on. It continues the caller's span.
  */
-export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
+export async function sendCommand(parts: RouteParts, call: Call<unknown>, asked: Asked): Promise<FastifyReply> {
   const { tracing, clock } = parts;
   if (tracing === undefined) return sendUntraced(parts, call, asked);
   const { request, reply } = call;
@@ -44,7 +64,7 @@ export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): 
  */
 async function sendUntraced(
   parts: RouteParts,
-  call: Call & { readonly span?: TracedSpan },
+  call: Call<unknown> & { readonly span?: TracedSpan },
   asked: Asked,
 ): Promise<FastifyReply> {
   const { commands, reads, forwarding } = parts;

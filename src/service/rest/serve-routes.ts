@@ -14,7 +14,7 @@ import { idKinds, notFound, pageDefault } from './request-fields.ts';
 import { headerFaults } from './request-headers.ts';
 import { type Call, isRead, type Route } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
-import { sendProblem } from './send-answer.ts';
+import { sendBodyFaults, sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,7 +33,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
  * Registers the table on the server. A request passes the token first, then the path, the
- * parameters, and the handler. No part of the body is read before the token was checked.
+ * parameters, the account that they name, the body, and the handler. No part of the body is read
+ * before the token was checked.
  */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
@@ -158,10 +159,16 @@ function serve(
   request.headerFaults = headerFaults(route.headers ?? [], request);
   const query = readQuery(route, request);
   if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });
-  const body = readBody(request, route.body !== undefined);
-  if (!body.ok) return sendProblem(reply, body.code, body.detail);
-  request.body = body.value;
-  return handle({ request, reply, principal, params, query: query.value });
+  const json = readBody(request, route.body !== undefined);
+  if (!json.ok) return sendProblem(reply, json.code, json.detail);
+  request.body = json.value;
+  const { accountId } = { ...query.value, ...params };
+  if (typeof accountId === 'string' && !maySee(principal.accounts, accountId))
+    return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  const parsed = route.parse?.(json.value) ?? { ok: true };
+  if (!parsed.ok) return sendBodyFaults(route, reply, parsed.faults);
+  const { ok: _ok, ...body } = parsed;
+  return handle({ request, reply, principal, params, query: query.value, body });
 }
 
 async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): Promise<FastifyReply | undefined> {

@@ -12,7 +12,7 @@ import { readStore } from '../problem.ts';
 import { ofBody } from '../problem-codes.ts';
 import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
 import { type Route, route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 
 const accountPosition = z.tuple([z.string().max(128), streamField]);
 
@@ -87,10 +87,7 @@ export const showExposure = route({
   problems: ['ACCOUNT_NOT_FOUND'],
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
-    const { accountId } = query;
-    if (accountId !== undefined && !maySee(principal.accounts, accountId))
-      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-    const items = await readStore(reads.exposure(principal.accounts, accountId));
+    const items = await readStore(reads.exposure(principal.accounts, query.accountId));
     return sendJson(reply, 200, { items });
   },
 });
@@ -115,7 +112,7 @@ export const backfillAccount = readRoute(
 );
 
 function readRoute(kind: AccountRepair['kind'], operationId: string, summary: string, describe: string): Route {
-  return {
+  return route({
     method: 'POST',
     path: `/v1/accounts/{accountId}/${kind}`,
     operationId,
@@ -125,30 +122,27 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
     scopes: ['ops:write'],
     params: { accountId: 'accountId' },
     body: kind === 'read' ? readAccountBody : backfillBody,
+    parse: (body) => parseAccountRead(kind, body),
     answers: {
       202: { describe: 'It was written down, once for each stream', schema: accountRepairList, headers: ['Location'] },
     },
-    problems: [...ofBody, 'ACCOUNT_NOT_FOUND', 'TOO_MANY_REPAIRS'],
-    handle: async ({ repairs, auditTrail, clock }, { request, reply, principal, params }) => {
+    problems: [...ofBody, 'TOO_MANY_REPAIRS'],
+    handle: async ({ repairs, auditTrail, clock }, { request, reply, principal, params, body }) => {
       const { accountId = '' } = params;
-      if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-      const body = parseAccountRead(kind, request.body);
-      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const { ok: _ok, reason, ...asked } = body;
-      const made = await readStore(repairs.ask({ kind, accountId, ...asked, askedBy: principal.name, reason }));
+      const { reason, stream, sinceMs } = body;
+      const made = await readStore(repairs.ask({ kind, accountId, ...body, askedBy: principal.name }));
       if (made === 'not_followed') return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
       if (made === 'too_many') {
         const detail = 'ten reads of this account wait or are under way: ask for their results first';
         return sendProblem(reply.header('retry-after', '5'), 'TOO_MANY_REPAIRS', detail);
       }
-      const { stream, sinceMs } = asked;
       const detail = { requests: made.map(({ id }) => id.toString()), stream, from: formatIfKnown(sinceMs) };
       const act = { atMs: clock.nowMs(), principal: principal.name, action: kind, requestId: request.id };
       auditTrail.record({ ...act, accountId, reason, detail });
       reply.header('location', `/v1/accounts/${encodeURIComponent(accountId)}/repairs`);
       return sendJson(reply, 202, { items: made.map(repairBody) });
     },
-  };
+  });
 }
 
 export const listRepairs: Route = {
@@ -161,11 +155,8 @@ export const listRepairs: Route = {
   scopes: ['ops:read'],
   params: { accountId: 'accountId' },
   answers: { 200: { describe: 'Those that wait, and those that are done', schema: accountRepairList } },
-  problems: ['ACCOUNT_NOT_FOUND'],
   rows: listed,
-  handle: async ({ repairs }, { reply, principal, params }) => {
-    const { accountId = '' } = params;
-    if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  handle: async ({ repairs }, { reply, params: { accountId = '' } }) => {
     const items = await readStore(repairs.list(accountId, listed));
     return sendJson(reply, 200, { items: items.map(repairBody) });
   },

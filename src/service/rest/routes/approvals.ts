@@ -5,8 +5,8 @@ import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
-import type { Answer, Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { type Answer, type Route, route } from '../route.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 import { approvalBody, sendNotDone } from '../send-not-done.ts';
 
 export const listApprovals: Route = {
@@ -26,7 +26,7 @@ export const listApprovals: Route = {
   },
 };
 
-export const approve: Route = {
+export const approve = route({
   method: 'POST',
   path: '/v1/approvals/{approvalId}/approve',
   operationId: 'approve',
@@ -35,34 +35,30 @@ export const approve: Route = {
   scopes: ['ops:write'],
   params: { approvalId: 'approvalId' },
   body: reasonBody,
+  parse: parseReason,
   answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
   problems: [
     ...ofBody,
     'SECOND_PRINCIPAL_NEEDED',
     'EVERY_ACCOUNT_NEEDED',
-    'APPROVAL_NOT_FOUND',
     'COMMAND_NOT_FOUND',
     'ALREADY_RESOLVED',
     ...atHolder,
   ],
   handle: async ({ commands, forwarding }, call) => {
-    const { request, reply, principal, params } = call;
+    const { reply, principal, params } = call;
     const { approvalId = '' } = params;
-    const body = parseReason(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const waiting = await commands.operator.approvals.find(approvalId);
     if (waiting.kind !== 'done') return sendNotDone(reply, waiting);
     const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendProblem(reply, 'APPROVAL_NOT_FOUND');
-    const { accountId } = asked;
-    const word = operatorWordOf(principal, body.reason, request.id);
     // Some acts need the holder. One that is declined spends no approval.
-    const act = () => commands.operator.approve(approvalId, word);
-    const result = await forwarding.enter(call, accountId, act);
+    const act = () => commands.operator.approve(approvalId, operatorWordOf(call));
+    const result = await forwarding.enter(call, asked.accountId, act);
     if (result.kind !== 'done') return sendNotDone(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });
   },
-};
+});
 
 /** The answer when a route's action waits for a second principal. */
 export const requestedAnswer: Answer = {

@@ -1,20 +1,26 @@
 import type { FastifyReply } from 'fastify';
-import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
+import {
+  type CancelAllBody,
+  cancelAfterBody,
+  cancelAllBody,
+  parseCancelAfter,
+  parseCancelAll,
+} from '../../../contract/command-bodies.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
 import { madeOrder } from '../../../domain/command.ts';
 import { resultOf } from '../../../domain/encode-command-result.ts';
 import { formatIfKnown } from '../../../domain/instant.ts';
 import { isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
-import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
-import type { Principal } from '../auth/principal.ts';
+import { refuseScope, scopeOfPath, wordOf } from '../auth/operator-scope.ts';
+import { maySee, type Principal } from '../auth/principal.ts';
 import { wasForwarded } from '../instances/forwarding.ts';
 import { cancelAfterOfAll, cancelAllOfAll, longActMs } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
-import type { Call, Route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 import { submitResultBody } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
 
@@ -31,7 +37,7 @@ export const cancelAllOfService = cancelAllRoute(
 
 function cancelAllRoute(path: string, operationId: string, summary: string): Route {
   const ofAccount = path.includes('{accountId}');
-  return {
+  return route({
     method: 'POST',
     path,
     operationId,
@@ -42,6 +48,7 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: cancelAllBody,
+    parse: parseCancelAll,
     headers: ['Idempotency-Key'],
     answers: {
       200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] },
@@ -49,23 +56,21 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     problems: [
       ...([...ofBody, 'IDEMPOTENCY_KEY_REQUIRED', 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'] as const),
       ...(['IDEMPOTENCY_KEY_REUSED', ...atHolder] as const),
-      ...(ofAccount ? (['ACCOUNT_NOT_FOUND', 'SOURCE_NOT_LIVE'] as const) : (['EVERY_ACCOUNT_NEEDED'] as const)),
+      ofAccount ? 'SOURCE_NOT_LIVE' : 'EVERY_ACCOUNT_NEEDED',
     ],
     handle: cancelOrders,
-  };
+  });
 }
 
-async function cancelOrders(parts: RouteParts, call: Call): Promise<FastifyReply> {
+async function cancelOrders(parts: RouteParts, call: Call<unknown, CancelAllBody>): Promise<FastifyReply> {
   const { request, reply, principal, params } = call;
-  const refused = refuseScope({ reply, principal }, scopeOfPath(params));
+  const refused = refuseScope(call, scopeOfPath(params));
   if (refused !== undefined) return refused;
-  const body = parseCancelAll(request.body);
-  if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
   const [wrong] = request.headerFaults ?? [];
   if (wrong !== undefined) return sendProblem(reply, wrong.code);
   const idempotencyKey = String(request.headers['idempotency-key']);
-  const { reason, onLanding, only } = body;
-  const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
+  const { onLanding, only } = call.body;
+  const word = { ...wordOf(call), onLanding, idempotencyKey };
   const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
   const { forwarding } = parts;
   // This process's first answer says whether the key was known.
@@ -125,7 +130,7 @@ function placeOf({ accountId, stream, commandId, command, result }: CancelAllPla
   };
 }
 
-export const cancelAfter: Route = {
+export const cancelAfter = route({
   method: 'POST',
   path: '/v1/cancel-after',
   operationId: 'cancelAfter',
@@ -135,16 +140,13 @@ export const cancelAfter: Route = {
   tag: 'operations',
   scopes: ['orders:write'],
   body: cancelAfterBody,
+  parse: parseCancelAfter,
   answers: { 200: { describe: 'As it is set now', schema: cancelAfterAnswer } },
   problems: [...ofBody, 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', 'ACCOUNT_NOT_FOUND', ...atHolder, 'SOURCE_NOT_LIVE'],
   handle: async (parts, call) => {
-    const { request, reply, principal } = call;
-    const body = parseCancelAfter(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    for (const accountId of body.accountIds ?? []) {
-      const refused = refuseScope({ reply, principal }, { kind: 'account', accountId });
-      if (refused !== undefined) return refused;
-    }
+    const { request, reply, principal, body } = call;
+    if (body.accountIds?.some((accountId) => !maySee(principal.accounts, accountId)))
+      return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     const followed =
       body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).items.map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
@@ -168,7 +170,7 @@ export const cancelAfter: Route = {
     if (given.body.accountIds.length === 0 && !wasForwarded(request)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     return sendJson(reply, 200, given.body);
   },
-};
+});
 
 function timersPartOf({ accountIds, firesAtMs, declined }: TimersSet) {
   return {

@@ -35,7 +35,7 @@ import {
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 import { sendCommandState } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
 import { requestedAnswer } from './approvals.ts';
@@ -92,7 +92,6 @@ export const showCommand: Route = {
       headers: ['Location', 'Preference-Applied', 'Retry-After'],
     },
   },
-  problems: ['COMMAND_NOT_FOUND'],
   // The command with its evidence. Where more is read for the verdict, it needs room for that.
   rows: factRows,
   handle: async (parts, { request, reply, principal, params, outsideGate }) => {
@@ -139,7 +138,7 @@ async function news({ commands, draining }: RouteParts, commandId: string, waitM
   draining.removeEventListener('abort', stop);
 }
 
-export const resolveCommand: Route = {
+export const resolveCommand = route({
   method: 'POST',
   path: '/v1/commands/{commandId}/resolution',
   operationId: 'resolveCommand',
@@ -149,26 +148,24 @@ export const resolveCommand: Route = {
   scopes: ['ops:write'],
   params: { commandId: 'commandId' },
   body: resolutionBody,
+  parse: parseResolution,
   answers: {
     200: { describe: 'The command as it is resolved', schema: commandShape, headers: ['Location'] },
     202: requestedAnswer,
   },
-  problems: [...ofBody, 'COMMAND_NOT_FOUND', 'ALREADY_RESOLVED', 'TOO_MANY_APPROVALS', ...atHolder],
+  problems: [...ofBody, 'ALREADY_RESOLVED', 'TOO_MANY_APPROVALS', ...atHolder],
   handle: async (parts, call) => {
     const { commands, reads, forwarding } = parts;
-    const { request, reply, principal, params } = call;
-    const body = parseResolution(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const { reply, principal, params, body } = call;
     const { commandId = '' } = params;
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendProblem(reply, 'COMMAND_NOT_FOUND');
-    const word = operatorWordOf(principal, body.reason, request.id);
     const { accountId } = found.command.request;
-    const resolve = () => commands.operator.resolve(commandId, body.result, word);
+    const resolve = () => commands.operator.resolve(commandId, body.result, operatorWordOf(call));
     const result = await forwarding.enter(call, accountId, resolve);
     return result.kind === 'done' ? sendCommandState(parts, reply, result.command) : sendNotDone(reply, result);
   },
-};
+});
 
 export const probe = route({
   method: 'POST',
@@ -186,10 +183,9 @@ export const probe = route({
   problems: ['EVERY_ACCOUNT_NEEDED', 'ACCOUNT_NOT_FOUND', ...atHolder],
   handle: async (parts, call) => {
     const { commands, forwarding } = parts;
-    const { reply, principal, query } = call;
-    const { accountId, dryRun = false } = query;
-    const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
-    const refused = refuseScope({ reply, principal }, scope);
+    const { reply } = call;
+    const { accountId, dryRun = false } = call.query;
+    const refused = accountId === undefined ? refuseScope(call, { kind: 'service' }) : undefined;
     if (refused !== undefined) return refused;
     const patient = { ...call, patienceMs: longActMs };
     if (accountId === undefined && !wasForwarded(call.request)) {

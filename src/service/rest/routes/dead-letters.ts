@@ -11,6 +11,7 @@ import {
   parseDeadLetterJob,
 } from '../../../contract/dead-letter-bodies.ts';
 import { type DeadLetterJob, mostOpenJobs } from '../../../store/dead-letters/dead-letter-access.ts';
+import { wordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import { ofBody } from '../problem-codes.ts';
@@ -26,7 +27,7 @@ import {
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 
 /** The number of a page's last row. */
 const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);
@@ -68,16 +69,15 @@ export const showDeadLetter: Route = {
   scopes: ['ops:read'],
   params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with or not', schema: deadLetterAnswer } },
-  problems: ['ROW_NOT_FOUND'],
   handle: async ({ deadLetters }, { reply, principal, params: { rowId = '' } }) => {
     const found = await readStore(deadLetters.find(principal.accounts, rowId));
     return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
   },
 };
 
-const problemsOfActions = [...ofBody, 'ROW_NOT_FOUND', 'ALREADY_DEALT_WITH'] as const;
+const problemsOfActions = [...ofBody, 'ALREADY_DEALT_WITH'] as const;
 
-export const retryDeadLetters: Route = {
+export const retryDeadLetters = route({
   method: 'POST',
   path: '/v1/dead-letters/{rowId}/retry',
   operationId: 'retryDeadLetterRow',
@@ -89,6 +89,7 @@ export const retryDeadLetters: Route = {
   params: { rowId: 'rowId' },
   headers: ['Prefer'],
   body: reasonBody,
+  parse: parseReason,
   answers: {
     200: {
       describe: 'It was read: `retry` has the result',
@@ -104,20 +105,19 @@ export const retryDeadLetters: Route = {
   problems: [...problemsOfActions, 'NAMES_NO_ORDER'],
   handle: async (parts, call) => {
     const { reply, request, principal } = call;
-    const asked = await rowToDealWith(parts, call);
-    if ('answered' in asked) return asked.answered;
-    const { row, word } = asked;
+    const row = await rowToDealWith(parts, call);
+    if ('code' in row) return sendProblem(reply, row.code);
     if (row.accountId === undefined || row.orderId === undefined) return sendProblem(reply, 'NAMES_NO_ORDER');
-    await readStore(parts.deadLetters.retry(principal.accounts, row.id, word));
+    await readStore(parts.deadLetters.retry(principal.accounts, row.id, wordOf(call)));
     const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
     const found = await untilAnswered(parts, call, row.id, (waitSeconds ?? 0) * 1_000);
     if (found === undefined) return sendProblem(reply, 'ROW_NOT_FOUND');
     return sendJson(reply, found.retry?.result === undefined ? 202 : 200, found);
   },
-};
+});
 
-export const discardDeadLetters: Route = {
+export const discardDeadLetters = route({
   method: 'POST',
   path: '/v1/dead-letters/{rowId}/discard',
   operationId: 'discardDeadLetterRow',
@@ -127,34 +127,25 @@ export const discardDeadLetters: Route = {
   scopes: ['ops:write'],
   params: { rowId: 'rowId' },
   body: reasonBody,
+  parse: parseReason,
   answers: { 200: { describe: 'The row, dealt with', schema: deadLetterAnswer } },
   problems: problemsOfActions,
   handle: async (parts, call) => {
     const { reply, principal } = call;
-    const asked = await rowToDealWith(parts, call);
-    if ('answered' in asked) return asked.answered;
-    const { row, word } = asked;
-    if (!(await readStore(parts.deadLetters.discard(principal.accounts, row.id, word)))) return sendDealtWith(call);
+    const row = await rowToDealWith(parts, call);
+    if ('code' in row) return sendProblem(reply, row.code);
+    if (!(await readStore(parts.deadLetters.discard(principal.accounts, row.id, wordOf(call)))))
+      return sendProblem(reply, 'ALREADY_DEALT_WITH');
     const found = await readStore(parts.deadLetters.find(principal.accounts, row.id));
     return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
   },
-};
+});
 
-/**
- * The path's row and the caller's word, or the answer that says why there is nothing to deal with.
- */
-async function rowToDealWith({ deadLetters }: RouteParts, call: Call) {
-  const { request, reply, principal, params } = call;
-  const body = parseReason(request.body);
-  if (!body.ok) return { answered: sendBodyFaults(reply, 'INVALID_BODY', body.faults) };
+/** The path's row, or why there is nothing to deal with. */
+async function rowToDealWith({ deadLetters }: RouteParts, { principal, params }: Call<unknown>) {
   const row = await readStore(deadLetters.find(principal.accounts, params['rowId'] ?? ''));
-  if (row === undefined) return { answered: sendProblem(reply, 'ROW_NOT_FOUND') };
-  if (row.dealtAt !== undefined) return { answered: sendDealtWith(call) };
-  return { row, word: { by: principal.name, reason: body.reason, requestId: request.id } };
-}
-
-function sendDealtWith({ reply }: Call) {
-  return sendProblem(reply, 'ALREADY_DEALT_WITH');
+  if (row === undefined) return { code: 'ROW_NOT_FOUND' } as const;
+  return row.dealtAt === undefined ? row : ({ code: 'ALREADY_DEALT_WITH' } as const);
 }
 
 const lookEveryMs = 250;
@@ -162,7 +153,7 @@ const lookEveryMs = 250;
 /** The row once its retry is answered, after `waitMs`, or when the server drains. */
 async function untilAnswered(
   { deadLetters, clock, draining }: RouteParts,
-  { principal }: Call,
+  { principal }: Call<unknown>,
   id: string,
   waitMs: number,
 ) {
@@ -175,7 +166,7 @@ async function untilAnswered(
   }
 }
 
-export const openDeadLetterJob: Route = {
+export const openDeadLetterJob = route({
   method: 'POST',
   path: '/v1/dead-letters/jobs',
   operationId: 'openDeadLetterJob',
@@ -185,21 +176,21 @@ export const openDeadLetterJob: Route = {
   tag: 'dead-letters',
   scopes: ['ops:write'],
   body: deadLetterJobBody,
+  parse: parseDeadLetterJob,
   answers: {
     200: { describe: 'With `dryRun`: the rows that it would have', schema: deadLetterJobSize },
     202: { describe: 'The job as it is journaled', schema: deadLetterJobAnswer, headers: ['Location'] },
   },
   problems: [...ofBody, 'ACCOUNT_NOT_FOUND', 'TOO_MANY_JOBS'],
-  handle: async ({ deadLetters, random }, { request, reply, principal }) => {
-    const body = parseDeadLetterJob(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    const { action, filter, reason, dryRun } = body;
-    const { accounts, name } = principal;
+  handle: async ({ deadLetters, random }, call) => {
+    const { reply, body } = call;
+    const { action, filter, dryRun } = body;
+    const { accounts } = call.principal;
     if (filter.accountId !== undefined && !maySee(accounts, filter.accountId))
       return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
     if (dryRun) return sendJson(reply, 200, await readStore(deadLetters.measureJob(accounts, action, filter)));
     const jobId = random.uuid();
-    const asked = { jobId, action, filter, by: name, reason, requestId: request.id };
+    const asked = { jobId, action, filter, ...wordOf(call) };
     if (!(await readStore(deadLetters.openJob(accounts, asked)))) {
       reply.header('retry-after', '60');
       return sendProblem(reply, 'TOO_MANY_JOBS', `${mostOpenJobs} retries have not ended: wait for one, or cancel one`);
@@ -208,7 +199,7 @@ export const openDeadLetterJob: Route = {
     reply.header('location', `/v1/dead-letters/jobs/${jobId}`);
     return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 202, { job: jobBody(job) });
   },
-};
+});
 
 const jobsShown = 50;
 
@@ -237,14 +228,10 @@ export const showDeadLetterJob: Route = {
   scopes: ['ops:read'],
   params: { jobId: 'jobId' },
   answers: { 200: { describe: 'The job', schema: deadLetterJobAnswer } },
-  problems: ['JOB_NOT_FOUND'],
-  handle: async ({ deadLetters }, { reply, principal, params: { jobId = '' } }) => {
-    const job = await readStore(deadLetters.findJob(principal.accounts, jobId));
-    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
-  },
+  handle: sendJob,
 };
 
-export const cancelDeadLetterJob: Route = {
+export const cancelDeadLetterJob = route({
   method: 'POST',
   path: '/v1/dead-letters/jobs/{jobId}/cancel',
   operationId: 'cancelDeadLetterJob',
@@ -254,25 +241,29 @@ export const cancelDeadLetterJob: Route = {
   scopes: ['ops:write'],
   params: { jobId: 'jobId' },
   body: reasonBody,
+  parse: parseReason,
   answers: {
     200: {
       describe: 'The job now; one that had ended is unchanged, as a discard always is',
       schema: deadLetterJobAnswer,
     },
   },
-  problems: [...ofBody, 'JOB_NOT_FOUND'],
-  handle: async ({ deadLetters }, { request, reply, principal, params: { jobId = '' } }) => {
-    const body = parseReason(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    const { accounts, name } = principal;
+  problems: ofBody,
+  handle: async (parts, call) => {
+    const { deadLetters } = parts;
+    const { jobId = '' } = call.params;
+    const { accounts } = call.principal;
     if ((await readStore(deadLetters.findJob(accounts, jobId))) === undefined)
-      return sendProblem(reply, 'JOB_NOT_FOUND');
-    const word = { by: name, reason: body.reason, requestId: request.id };
-    await readStore(deadLetters.cancelJob(accounts, jobId, word));
-    const job = await readStore(deadLetters.findJob(accounts, jobId));
-    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
+      return sendProblem(call.reply, 'JOB_NOT_FOUND');
+    await readStore(deadLetters.cancelJob(accounts, jobId, wordOf(call)));
+    return sendJob(parts, call);
   },
-};
+});
+
+async function sendJob({ deadLetters }: RouteParts, { reply, principal, params: { jobId = '' } }: Call<unknown>) {
+  const job = await readStore(deadLetters.findJob(principal.accounts, jobId));
+  return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
+}
 
 function jobBody(job: DeadLetterJob) {
   const ended = job.cancelledBy === undefined ? 'ended' : 'cancelled';

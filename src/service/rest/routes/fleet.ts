@@ -1,12 +1,12 @@
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { fleetAnswer } from '../../../contract/fleet-answer.ts';
 import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
-import { refuseScope } from '../auth/operator-scope.ts';
+import { refuseScope, wordOf } from '../auth/operator-scope.ts';
 import { readStore } from '../problem.ts';
 import { ofBody } from '../problem-codes.ts';
-import type { IdKind } from '../request-fields.ts';
-import type { Route } from '../route.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { notFound } from '../request-fields.ts';
+import { type Route, route } from '../route.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
 
 export const showFleet: Route = {
   method: 'GET',
@@ -27,9 +27,8 @@ export const drainInstance = fleetRoute({
   summary: 'Have a process give its shards to the others',
   describe:
     'Its weight counts as 0 until it is undrained, or ends. It gives one shard after the other, goes on, and still forwards commands. While no other process wants shards, it keeps them.',
-  on: { instance: 'instance' },
-  missing: 'INSTANCE_NOT_FOUND',
-  act: (fleet, { instance = '' }, word) => fleet.drain(instance, true, word),
+  on: 'instance',
+  act: (fleet, instance, word) => fleet.drain(instance, true, word),
 });
 
 export const undrainInstance = fleetRoute({
@@ -37,9 +36,8 @@ export const undrainInstance = fleetRoute({
   operationId: 'undrainInstance',
   summary: 'Have a process take shards again',
   describe: 'It gets its part by weight, one shard every 5 s at most.',
-  on: { instance: 'instance' },
-  missing: 'INSTANCE_NOT_FOUND',
-  act: (fleet, { instance = '' }, word) => fleet.drain(instance, false, word),
+  on: 'instance',
+  act: (fleet, instance, word) => fleet.drain(instance, false, word),
 });
 
 export const pinShard = fleetRoute({
@@ -48,9 +46,8 @@ export const pinShard = fleetRoute({
   summary: 'Keep a shard with its process',
   describe:
     'It is not given for balance until it is unpinned. It still moves when its process is drained, is stopped or dies, and is pinned to the next one then.',
-  on: { shard: 'shard' },
-  missing: 'SHARD_NOT_FOUND',
-  act: (fleet, { shard = '' }, word) => fleet.pin(Number(shard), true, word),
+  on: 'shard',
+  act: (fleet, shard, word) => fleet.pin(Number(shard), true, word),
 });
 
 export const unpinShard = fleetRoute({
@@ -58,36 +55,33 @@ export const unpinShard = fleetRoute({
   operationId: 'unpinShard',
   summary: 'Let a shard move for balance again',
   describe: 'It moves only where its process has more than its part.',
-  on: { shard: 'shard' },
-  missing: 'SHARD_NOT_FOUND',
-  act: (fleet, { shard = '' }, word) => fleet.pin(Number(shard), false, word),
+  on: 'shard',
+  act: (fleet, shard, word) => fleet.pin(Number(shard), false, word),
 });
 
 interface FleetAct extends Pick<Route, 'path' | 'operationId' | 'summary' | 'describe'> {
-  readonly on: Readonly<Record<string, IdKind>>;
-  readonly missing: 'INSTANCE_NOT_FOUND' | 'SHARD_NOT_FOUND';
+  readonly on: 'instance' | 'shard';
   /** False: it does not exist. */
-  readonly act: (fleet: FleetActions, params: Readonly<Record<string, string>>, word: FleetWord) => Promise<boolean>;
+  readonly act: (fleet: FleetActions, id: string, word: FleetWord) => Promise<boolean>;
 }
 
-function fleetRoute({ on, missing, act, ...named }: FleetAct): Route {
-  return {
+function fleetRoute({ on, act, ...named }: FleetAct): Route {
+  return route({
     method: 'POST',
     ...named,
     tag: 'operations',
     scopes: ['ops:write'],
-    params: on,
+    params: { [on]: on },
     body: reasonBody,
+    parse: parseReason,
     answers: { 200: { describe: 'The fleet now; shards move during the next seconds', schema: fleetAnswer } },
-    problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED', missing],
-    handle: async ({ fleet, service }, { request, reply, principal, params }) => {
-      const refused = refuseScope({ reply, principal }, { kind: 'service' });
+    problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED'],
+    handle: async ({ fleet, service }, call) => {
+      const { reply, params } = call;
+      const refused = refuseScope(call, { kind: 'service' });
       if (refused !== undefined) return refused;
-      const body = parseReason(request.body);
-      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-      const word = { by: principal.name, reason: body.reason, requestId: request.id };
-      if (!(await readStore(act(fleet, params, word)))) return sendProblem(reply, missing);
+      if (!(await readStore(act(fleet, params[on] ?? '', wordOf(call))))) return sendProblem(reply, notFound[on]);
       return sendJson(reply, 200, await readStore(service.fleet()));
     },
-  };
+  });
 }

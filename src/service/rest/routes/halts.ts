@@ -8,9 +8,9 @@ import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder, ofBody } from '../problem-codes.ts';
-import type { Call, Route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson } from '../send-answer.ts';
+import { sendJson } from '../send-answer.ts';
 import { sendNotDone } from '../send-not-done.ts';
 import { requestedAnswer } from './approvals.ts';
 
@@ -43,7 +43,7 @@ export const resumeService = haltRoute('resume', '/v1/resume', 'resumeService', 
 
 function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, summary: string): Route {
   const ofAccount = path.includes('{accountId}');
-  return {
+  return route({
     method: 'POST',
     path,
     operationId,
@@ -53,6 +53,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: reasonBody,
+    parse: parseReason,
     answers: {
       ...(verb === 'halt'
         ? { 200: { describe: 'The halts in force now', schema: haltAnswer } }
@@ -63,26 +64,27 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     },
     problems: [
       ...([...ofBody, ...atHolder] as const),
-      ...(ofAccount ? (['ACCOUNT_NOT_FOUND'] as const) : []),
       ...(ofAccount && verb === 'halt' ? [] : (['EVERY_ACCOUNT_NEEDED'] as const)),
       ...(verb === 'resume' ? (['TOO_MANY_APPROVALS'] as const) : []),
     ],
     handle: (parts, call) => haltOrResume(parts, call, verb),
-  };
+  });
 }
 
-async function haltOrResume(parts: RouteParts, call: Call, verb: 'halt' | 'resume'): Promise<FastifyReply> {
+async function haltOrResume(
+  parts: RouteParts,
+  call: Call<unknown, { readonly reason: string }>,
+  verb: 'halt' | 'resume',
+): Promise<FastifyReply> {
   const { commands, forwarding } = parts;
-  const { request, reply, principal, params } = call;
+  const { reply, principal, params } = call;
   const scope = scopeOfPath(params);
-  const refused = refuseScope({ reply, principal }, scope);
+  const refused = refuseScope(call, scope);
   if (refused !== undefined) return refused;
-  const body = parseReason(request.body);
-  if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
   const { accountId } = params;
   // A halt is done here: the holder may be frozen. A resume is done by the holder, and holds there
   // at once.
-  const word = operatorWordOf(principal, body.reason, request.id);
+  const word = operatorWordOf(call);
   const before = commands.operator.halts.list();
   const known = verb === 'halt' && accountId !== undefined ? isKnown(parts, accountId) : undefined;
   const result = await forwarding.enter(call, accountId, () => commands.operator[verb](scope, word));

@@ -6,8 +6,8 @@ import type { LimitsNow } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { ofBody } from '../problem-codes.ts';
-import type { Route } from '../route.ts';
-import { sendBodyFaults, sendJson } from '../send-answer.ts';
+import { type Route, route } from '../route.ts';
+import { sendJson } from '../send-answer.ts';
 import { sendNotDone } from '../send-not-done.ts';
 import { requestedAnswer } from './approvals.ts';
 
@@ -28,7 +28,7 @@ export const listLimits: Route = {
   },
 };
 
-export const changeLimits: Route = {
+export const changeLimits = route({
   method: 'PATCH',
   path: '/v1/limits',
   operationId: 'changeLimits',
@@ -38,24 +38,23 @@ export const changeLimits: Route = {
   tag: 'operations',
   scopes: ['ops:write'],
   body: limitsBody,
+  parse: parseLimitsChange,
   answers: { 200: { describe: 'The limits now', schema: limitList }, 202: requestedAnswer },
   problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED', 'ACCOUNT_NOT_FOUND', 'TOO_MANY_APPROVALS'],
   // Never forwarded: only the journal has limits, so any process changes them for all. A limit
   // tightened in trouble must not wait for the account's holder: it may be frozen. The price, with
   // four eyes: a process that does not follow the account counts it as real, and may ask for a
   // second principal. Its holder may know that the account is simulated, and would not ask.
-  handle: async (parts, { request, reply, principal }) => {
-    const body = parseLimitsChange(request.body);
-    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+  handle: async ({ commands }, call) => {
+    const { reply, principal, body } = call;
     const { accountId } = body.scope;
-    const refused = refuseScope({ reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
+    const refused = refuseScope(call, scopeOfPath(accountId === undefined ? {} : { accountId }));
     if (refused !== undefined) return refused;
-    const word = operatorWordOf(principal, body.reason, request.id);
-    const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
+    const result = await commands.operator.changeLimits(body.scope, body.change, operatorWordOf(call));
     if (result.kind !== 'done') return sendNotDone(reply, result);
     return sendJson(reply, 200, limitBody(result, principal.accounts));
   },
-};
+});
 
 function limitBody({ limits }: LimitsNow, accounts: AccountScope) {
   const isSeen = ({ accountId }: LimitRow) => accountId === undefined || maySee(accounts, accountId);

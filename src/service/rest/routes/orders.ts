@@ -20,10 +20,9 @@ import { readStore } from '../problem.ts';
 import { atHolder } from '../problem-codes.ts';
 import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
-import { type Call, type Route, route } from '../route.ts';
-import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJsonText, sendProblem } from '../send-answer.ts';
-import { sendCommand } from '../send-command.ts';
+import { type Route, route } from '../route.ts';
+import { sendJsonText, sendProblem } from '../send-answer.ts';
+import { placeOf, predictionPlaceOf, replaceOf, sendCommand } from '../send-command.ts';
 import { storedOrderText } from './order-lists.ts';
 
 // Every command's answers, as the table of routes shows them.
@@ -51,102 +50,105 @@ const commandAnswers = {
 
 /** Nothing was journaled or sent, but for FORWARD_UNANSWERED. */
 const commandProblems = [
-  ...(['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH', 'COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'] as const),
-  ...(['ACCOUNT_NOT_FOUND', 'ORDER_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'] as const),
-  ...(['TOO_LARGE', 'MEDIA_TYPE', 'CONTENT_ENCODING', ...atHolder, 'SOURCE_NOT_LIVE'] as const),
+  'IDEMPOTENCY_KEY_REQUIRED',
+  'INVALID_IF_MATCH',
+  'COMMANDS_OFF',
+  'ACCOUNT_NOT_TRADED',
+  'ACCOUNT_NOT_FOUND',
+  'ORDER_NOT_FOUND',
+  'IDEMPOTENCY_KEY_REUSED',
+  'RATE_LIMITED',
+  'TOO_LARGE',
+  'MEDIA_TYPE',
+  'CONTENT_ENCODING',
+  ...atHolder,
+  'SOURCE_NOT_LIVE',
 ] as const;
 const placingProblems = [
-  ...(['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', ...commandProblems] as const),
-  ...(['LIMITS_REQUIRED', 'PLACING_HALTED', 'SUPERSEDED_NOT_ABSENT', 'ACCOUNT_NOT_OPEN'] as const),
-  ...(['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'] as const),
-] as const;
-const placeProblems = [...placingProblems, 'UNRESOLVED_PRIOR_COMMAND', 'CALLER_REF_REUSED'] as const;
-const replaceProblems = [
-  ...(['ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', 'REVISION_MISMATCH'] as const),
-  ...placingProblems,
+  'INVALID_ORDER',
+  'INVALID_JSON',
+  'EMPTY_BODY',
+  'UNKNOWN_FIELD',
+  ...commandProblems,
+  'LIMITS_REQUIRED',
+  'PLACING_HALTED',
+  'SUPERSEDED_NOT_ABSENT',
+  'ACCOUNT_NOT_OPEN',
+  'LIMIT_EXCEEDED',
+  'LIMIT_NOT_EVALUATED',
 ] as const;
 
-export const placeOrder: Route = {
+/** What the routes that place share. */
+const placing = {
   method: 'POST',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  headers: commandHeaders,
+  answers: commandAnswers,
+  problems: [...placingProblems, 'UNRESOLVED_PRIOR_COMMAND', 'CALLER_REF_REUSED'],
+} as const satisfies Partial<Route>;
+
+/** And those that replace. */
+const replacing = {
+  ...placing,
+  method: 'PATCH',
+  params: { orderId: 'orderId' },
+  headers: orderCommandHeaders,
+  problems: [
+    'ORDER_CLOSED',
+    'ORDER_ACTION_PENDING',
+    'QUANTITY_BELOW_FILLED',
+    'NO_CHANGE',
+    'REVISION_MISMATCH',
+    ...placingProblems,
+  ],
+} as const satisfies Partial<Route>;
+
+export const placeOrder = route({
+  ...placing,
   path: '/v1/orders',
   operationId: 'placeOrder',
   summary: 'Place an equity or option order',
   describe:
     'The body of the platform’s own `POST /v1/orders`. `clientId` comes back as `callerRef` on every update of the order.',
-  tag: 'orders',
-  scopes: ['orders:write'],
   body: placeAccountBody,
-  headers: commandHeaders,
-  answers: commandAnswers,
-  problems: placeProblems,
-  handle: (parts, call) => {
-    const body = parsePlaceAccount(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { ok: _ok, stream, accountId, terms, ...named } = body;
-    return sendCommand(parts, call, { request: { kind: 'place', stream, accountId, terms }, ...named });
-  },
-};
+  parse: parsePlaceAccount,
+  handle: (parts, call) => sendCommand(parts, call, placeOf(call)),
+});
 
-export const placePredictionOrder: Route = {
-  method: 'POST',
+export const placePredictionOrder = route({
+  ...placing,
   path: '/v1/predictions/orders',
   operationId: 'placePredictionOrder',
   summary: 'Place a prediction order',
   describe: '`clientOrderRef` comes back as `callerRef` on every update of the order.',
-  tag: 'orders',
-  scopes: ['orders:write'],
   body: placePredictionBody,
-  headers: commandHeaders,
-  answers: commandAnswers,
-  problems: placeProblems,
-  handle: (parts, call) => {
-    const body = parsePlacePrediction(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { ok: _ok, accountId, terms, ...named } = body;
-    return sendCommand(parts, call, { request: { kind: 'place', stream: 'prediction', accountId, terms }, ...named });
-  },
-};
+  parse: parsePlacePrediction,
+  handle: (parts, call) => sendCommand(parts, call, predictionPlaceOf(call)),
+});
 
-export const replacePredictionOrder: Route = {
-  method: 'PATCH',
+export const replacePredictionOrder = route({
+  ...replacing,
   path: '/v1/predictions/orders/{orderId}',
   operationId: 'replacePredictionOrder',
   summary: 'Replace the terms of a prediction order',
   describe: 'A term that is left out keeps its working value. At least one has to change.',
-  tag: 'orders',
-  scopes: ['orders:write'],
-  params: { orderId: 'orderId' },
   body: replaceBody,
-  headers: orderCommandHeaders,
-  answers: commandAnswers,
-  problems: replaceProblems,
-  handle: (parts, call) => sendReplace(parts, call, parseReplace(call.request.body)),
-};
+  parse: parseReplace,
+  handle: (parts, call) => sendCommand(parts, call, replaceOf(call)),
+});
 
-export const replaceOrder: Route = {
-  method: 'PATCH',
+export const replaceOrder = route({
+  ...replacing,
   path: '/v1/orders/{orderId}',
   operationId: 'replaceOrder',
   summary: 'Replace an equity or option order',
   describe:
     'Only at a venue that can. It makes a new order, which `replaces` the one before; `orderId` of the command is the new one once it was seen. A term that is left out stays.',
-  tag: 'orders',
-  scopes: ['orders:write'],
-  params: { orderId: 'orderId' },
   body: replaceAccountBody,
-  headers: orderCommandHeaders,
-  answers: commandAnswers,
-  problems: replaceProblems,
-  handle: (parts, call) => sendReplace(parts, call, parseReplaceAccount(call.request.body)),
-};
-
-function sendReplace(parts: RouteParts, call: Call, body: ReturnType<typeof parseReplace>) {
-  if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-  const { accountId, terms, supersedes, stream } = body;
-  const { orderId = '' } = call.params;
-  const request = { kind: 'replace', stream, accountId, orderId, terms } as const;
-  return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
-}
+  parse: parseReplaceAccount,
+  handle: (parts, call) => sendCommand(parts, call, replaceOf(call)),
+});
 
 const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
 const securitiesQuery = query.extend({ stream: securitiesStream.optional() });
@@ -206,7 +208,6 @@ export const getOrder: Route = {
     200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
     304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
   },
-  problems: ['ORDER_NOT_FOUND'],
   handle: async ({ reads }, { request, reply, principal, params }) => {
     const { stream = '', orderId = '' } = params;
     const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
@@ -238,7 +239,6 @@ export const listUpdates = route({
     limit: limitField,
   }),
   answers: { 200: { describe: 'A page of updates', schema: updatePage } },
-  problems: ['ORDER_NOT_FOUND'],
   handle: async ({ reads }, { reply, principal, params, query }) => {
     const { stream = '', orderId = '' } = params;
     const { after = 0, limit = pageDefault } = query;

@@ -17,9 +17,10 @@ import type { Preview, PreviewAsked } from '../../commands/commands.ts';
 import { maySee } from '../auth/principal.ts';
 import { atHolder } from '../problem-codes.ts';
 import { readIfMatch } from '../request-headers.ts';
-import type { Call, Route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
-import { sendBodyFaults, sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
+import { type Asked, placeOf, predictionPlaceOf, replaceOf } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
 
 const shared = {
@@ -49,70 +50,57 @@ const shared = {
   ],
 } as const satisfies Partial<Route>;
 
-export const previewOrder: Route = {
+export const previewOrder = route({
   ...shared,
   path: '/v1/orders/preview',
   operationId: 'previewOrder',
   summary: 'Preview an equity or option order, and send nothing',
   body: placeAccountBody,
-  handle: (parts, call) => {
-    const body = parsePlaceAccount(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { ok: _ok, stream, accountId, terms, ...named } = body;
-    return preview(parts, call, { request: { kind: 'place', stream, accountId, terms }, ...named });
-  },
-};
+  parse: parsePlaceAccount,
+  handle: (parts, call) => preview(parts, call, placeOf(call)),
+});
 
-export const previewPredictionOrder: Route = {
+export const previewPredictionOrder = route({
   ...shared,
   path: '/v1/predictions/orders/preview',
   operationId: 'previewPredictionOrder',
   summary: 'Preview a prediction order, and send nothing',
   body: placePredictionBody,
-  handle: (parts, call) => {
-    const body = parsePlacePrediction(call.request.body);
-    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { ok: _ok, accountId, terms, ...named } = body;
-    return preview(parts, call, { request: { kind: 'place', stream: 'prediction', accountId, terms }, ...named });
-  },
-};
+  parse: parsePlacePrediction,
+  handle: (parts, call) => preview(parts, call, predictionPlaceOf(call)),
+});
 
 const sharedByReplaces = {
   ...shared,
   params: { orderId: 'orderId' },
   headers: ['If-Match'],
-  problems: [...shared.problems, 'INVALID_IF_MATCH', 'ORDER_NOT_FOUND'],
+  problems: [...shared.problems, 'INVALID_IF_MATCH'],
 } as const satisfies Partial<Route>;
 
-export const previewReplace: Route = {
+export const previewReplace = route({
   ...sharedByReplaces,
   path: '/v1/orders/{orderId}/preview',
   operationId: 'previewReplace',
   summary: 'Preview the replace of an equity or option order, and send nothing',
   body: replaceAccountBody,
-  handle: (parts, call) => previewNewTerms(parts, call, parseReplaceAccount(call.request.body)),
-};
+  parse: parseReplaceAccount,
+  handle: (parts, call) => preview(parts, call, replaceOf(call)),
+});
 
-export const previewPredictionReplace: Route = {
+export const previewPredictionReplace = route({
   ...sharedByReplaces,
   path: '/v1/predictions/orders/{orderId}/preview',
   operationId: 'previewPredictionReplace',
   summary: 'Preview the replace of a prediction order, and send nothing',
   body: replaceBody,
-  handle: (parts, call) => previewNewTerms(parts, call, parseReplace(call.request.body)),
-};
-
-function previewNewTerms(parts: RouteParts, call: Call, body: ReturnType<typeof parseReplace>) {
-  if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-  const { ok: _ok, stream, accountId, terms, ...named } = body;
-  const { orderId = '' } = call.params;
-  return preview(parts, call, { request: { kind: 'replace', stream, accountId, orderId, terms }, ...named });
-}
+  parse: parseReplace,
+  handle: (parts, call) => preview(parts, call, replaceOf(call)),
+});
 
 async function preview(
   { commands, forwarding, clock }: RouteParts,
-  { request, reply, principal }: Call,
-  named: Pick<PreviewAsked, 'request' | 'callerRef' | 'supersedes'>,
+  { request, reply, principal }: Call<unknown>,
+  named: Asked<PreviewAsked['request']>,
 ): Promise<FastifyReply> {
   const { accountId } = named.request;
   if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
