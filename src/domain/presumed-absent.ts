@@ -7,7 +7,7 @@ import {
   makesOrder,
   type PredictionPlaceTerms,
 } from './command.ts';
-import { parseInstant } from './instant.ts';
+import { msOf } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderWord } from './order.ts';
 import { sameLetters, sameSymbol } from './symbol.ts';
@@ -106,9 +106,8 @@ export function resembles(command: Command, order: Order): boolean {
 function wasMadeMeanwhile(command: Command, { createdAt, updatedAt }: Order): boolean {
   const sentMs = command.attempts.flatMap(({ sendingAtMs }) => (sendingAtMs === undefined ? [] : [sendingAtMs]));
   const lastMs = lastPossibleSendMs(command);
-  const madeNanos = parseInstant(createdAt ?? updatedAt);
-  if (sentMs.length === 0 || lastMs === undefined || madeNanos === undefined) return false;
-  const madeMs = Number(madeNanos / 1_000_000n);
+  if (sentMs.length === 0 || lastMs === undefined) return false;
+  const madeMs = msOf(createdAt ?? updatedAt);
   return madeMs >= Math.min(...sentMs) - skewMs && madeMs <= lastMs + absence.minAgeMs + skewMs;
 }
 

@@ -133,7 +133,7 @@ interface Fetched {
 
 /**
  * A request (a GET without `init`) with its body, or a `DeadlineError`. Rejects as `fetch` does
- * when nothing answers. No redirect is followed.
+ * when nothing answers. No redirect is followed unless it says so.
  */
 export async function fetchWithin(
   io: { readonly fetch: typeof fetch; readonly clock: Clock },
@@ -143,7 +143,7 @@ export async function fetchWithin(
 ): Promise<Fetched> {
   const abort = new AbortController();
   const work = async (): Promise<Fetched> => {
-    const response = await io.fetch(url, { ...init, signal: abort.signal, redirect: 'manual' });
+    const response = await io.fetch(url, { redirect: 'manual', ...init, signal: abort.signal });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   try {

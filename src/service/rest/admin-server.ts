@@ -4,13 +4,10 @@ import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
 import type { HealthRegistry } from '../../observability/health.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { namesThisHost } from '../../runtime/browser-guard.ts';
-import { portFault } from '../../runtime/program-error.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import { httpAddress } from '../../runtime/url-host.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
-import { ConnectionPlaces } from './connection-places.ts';
-import { answerProblem, answerUnknownPath } from './problem.ts';
-import { observeRequest, sendProblem } from './send-answer.ts';
+import { addressOf, ConnectionPlaces, listenOn } from './connection-places.ts';
+import { answerProblem, answerUnknownPath, observeRequest, sendProblem } from './send-answer.ts';
 
 interface AdminServerDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Metrics;
@@ -63,17 +60,13 @@ export class AdminServer implements Service {
 
   /** `http://host:port` as bound; undefined before `start`. */
   get address(): string | undefined {
-    const bound = this.server.addresses()[0];
-    if (bound === undefined || typeof bound === 'string') return undefined;
-    return httpAddress(bound.address, bound.port);
+    return addressOf(this.server);
   }
 
   async start(): Promise<void> {
     this.deps.eventLoop.start();
     const { host, port } = this.options;
-    await this.server.listen({ host, port }).catch((error: unknown) => {
-      throw portFault(error, { host, port, setting: 'TIDEMARK_ADMIN_PORT' });
-    });
+    await listenOn(this.server, { host, port, setting: 'TIDEMARK_ADMIN_PORT' });
     this.deps.log.info({ address: this.address }, 'admin port open');
   }
 
@@ -104,7 +97,7 @@ function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOpt
   });
   server.server.maxHeadersCount = 64;
   server.setNotFoundHandler(answerUnknownPath);
-  server.setErrorHandler((error, request, reply) => answerProblem(deps.log, error, request, reply));
+  server.setErrorHandler((error, _request, reply) => answerProblem(deps.log, error, reply));
   const allowed = new Set([host, ...names].map((name) => name.toLowerCase()));
   server.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store');

@@ -1,8 +1,11 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { endReasons, Metrics } from '../../observability/metrics.ts';
 import type { Timer } from '../../runtime/clock.ts';
+import { portFault } from '../../runtime/program-error.ts';
+import { httpAddress } from '../../runtime/url-host.ts';
 
 interface ConnectionPlacesDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly metrics: Pick<Metrics['process'], 'connections' | 'connectionsEnded'>;
@@ -186,6 +189,19 @@ export class ConnectionPlaces {
       if (this.ended > 0) this.report(reason);
     });
   }
+}
+
+/** `http://host:port` as bound; undefined before the server listens. */
+export function addressOf(server: FastifyInstance): string | undefined {
+  const bound = server.addresses()[0];
+  return typeof bound === 'object' ? httpAddress(bound.address, bound.port) : undefined;
+}
+
+/** Rejects with words for people when the port is taken. `setting` names the port. */
+export async function listenOn(server: FastifyInstance, at: Parameters<typeof portFault>[1]): Promise<void> {
+  await server.listen({ host: at.host, port: at.port }).catch((error: unknown) => {
+    throw portFault(error, at);
+  });
 }
 
 function isIdle(place: Place): boolean {

@@ -1,6 +1,4 @@
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../observability/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 import { UnreadableRowError } from '../../store/unreadable-row.ts';
 import { type BrokenLimit, type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
@@ -72,16 +70,8 @@ export function problem(
   };
 }
 
-/** The database can't be reached, or did not answer in time. */
-class StoreUnavailableError extends Error {
-  readonly code = 'STORE_UNAVAILABLE';
-  readonly retryable = true;
-
-  constructor(cause: unknown) {
-    super('the database did not answer', { cause });
-    this.name = 'StoreUnavailableError';
-  }
-}
+/** The database can't be reached, or did not answer in time: `cause` says which. */
+export class StoreUnavailableError extends Error {}
 
 /**
  * Reads from the port `OrderReads`. If the database did not answer, the answer is 503: callers can
@@ -90,28 +80,12 @@ class StoreUnavailableError extends Error {
 export function readStore<T>(read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     if (error instanceof UnreadableRowError) throw error;
-    throw new StoreUnavailableError(error);
+    throw new StoreUnavailableError('the database did not answer', { cause: error });
   });
 }
 
-/** For a path or a method without a route. The path is not repeated: it is the caller's text. */
-export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const body = problem('NOT_FOUND', request.id, 'there is nothing at this path for this method');
-  return reply.code(body.status).type(problemType).send(JSON.stringify(body));
-}
-
-/** For an error while answering. A fault of our own is logged, and answered without its message. */
-export function answerProblem(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const body = problem(codeOf(error), request.id);
-  const { status } = body;
-  if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
-  if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
-  // A caller that should try again needs the time to wait (RFC 9110 10.2.3).
-  if (status === 503) reply.header('retry-after', '1');
-  return reply.code(status).type(problemType).send(JSON.stringify(body));
-}
-
-function codeOf(error: unknown): ProblemCode {
+/** The code for an error while answering. */
+export function codeOf(error: unknown): ProblemCode {
   if (error instanceof UnreadableRowError) return 'UNREADABLE_ROW';
   if (error instanceof StoreUnavailableError) return 'STORE_UNAVAILABLE';
   if (!(error instanceof Error)) return 'INTERNAL';

@@ -7,15 +7,17 @@ import { platformId } from '../../domain/platform-id.ts';
 import { longestCursor } from './cursor.ts';
 import type { ProblemCode } from './problem-codes.ts';
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Grammars for the ids in paths. A text outside them can name nothing: `notFound` of its kind. */
 export const idKinds = {
   stream: streamPattern,
   /** Ids the platform may use (its order decoder refuses others). */
   orderId: platformId,
   accountId: platformId,
-  commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  approvalId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  jobId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  commandId: uuid,
+  approvalId: uuid,
+  jobId: uuid,
   /** A process's name, as in `Tidemark-Instance`. */
   instance: /^[!-.0-~]{1,128}$/,
   shard: /^(?:0|[1-9]\d{0,4})$/,

@@ -1,22 +1,22 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isChangeByForeignPage, namesThisHost, securityHeaders } from '../../runtime/browser-guard.ts';
-import { portFault } from '../../runtime/program-error.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import { httpAddress, isLoopbackHost } from '../../runtime/url-host.ts';
+import { isLoopbackHost } from '../../runtime/url-host.ts';
 import type { PrincipalToken } from '../../store/principals.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
-import { ConnectionPlaces } from './connection-places.ts';
+import { addressOf, ConnectionPlaces, listenOn } from './connection-places.ts';
 import { serveConsole } from './console/console-site.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { MadeDocuments } from './documents/asyncapi-document.ts';
-import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
+import { answerClientError } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault, pathOf } from './request-headers.ts';
 import type { RestParts, RouteParts } from './route-parts.ts';
 import { routeTable } from './route-table.ts';
-import { observeRequest, sendProblem } from './send-answer.ts';
+import { answerProblem, answerUnknownPath, observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { DeniedWrites, serveRoutes } from './serve-routes.ts';
 import { EventTail } from './stream/event-tail.ts';
@@ -68,6 +68,8 @@ const tokensEveryMs = 2_000;
  */
 const pageSliceMs = 2;
 const noNames: ReadonlySet<string> = new Set();
+const signInFix =
+  'accept tokens of the database, configure static tokens or an issuer of JWTs (issuer, audience, JWKS URL), or listen on 127.0.0.1';
 
 /**
  * REST: commands, reads, the stream of updates and their documents, on one port.
@@ -102,20 +104,12 @@ export class RestServer implements Service {
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
       ? new StaticTokens(
-          {
-            clock: deps.sharedClock ?? clock,
-            log,
-            tokenChanges: deps.tokenChanges,
-            ...(deps.principals === undefined ? {} : { store: deps.principals }),
-          },
+          { clock: deps.sharedClock ?? clock, log, tokenChanges: deps.tokenChanges, store: deps.principals },
           { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },
         )
       : undefined;
     this.jwt = jwt && new JwtVerifier({ fetch: deps.fetch, clock, log, metrics: deps.metrics.rest }, jwt);
-    this.authenticator = new Authenticator({
-      ...(this.jwt === undefined ? {} : { jwt: this.jwt }),
-      ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
-    });
+    this.authenticator = new Authenticator({ jwt: this.jwt, tokens: this.tokens });
     this.places = new ConnectionPlaces(
       { clock, log, metrics: deps.metrics.process },
       { port: 'rest', max: options.maxConnections, signIn },
@@ -137,26 +131,25 @@ export class RestServer implements Service {
 
   /** `http://host:port` as bound; undefined before `start`. */
   get address(): string | undefined {
-    const bound = this.server.addresses()[0];
-    if (bound === undefined || typeof bound === 'string') return undefined;
-    return httpAddress(bound.address, bound.port);
+    return addressOf(this.server);
   }
 
   /**
-   * Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach
-   * it and no caller would have to sign in.
+   * Rejects when the port is taken, and when other machines could reach it and no caller would have
+   * to sign in.
    */
   async start(): Promise<void> {
     const { host, port } = this.options;
-    if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
+    if (!this.authenticator.required && !isLoopbackHost(host))
+      throw new ProgramError(`REST does not listen on ${host} without sign-in: ${signInFix}`, {
+        code: 'AUTH_REQUIRED',
+      });
     this.jwt?.keys.start();
     await this.tokens?.start();
     this.hub.start();
     this.eventTail.start();
     this.deps.console?.start();
-    await this.server.listen({ host, port }).catch((error: unknown) => {
-      throw portFault(error, { host, port, setting: 'TIDEMARK_HTTP_PORT' });
-    });
+    await listenOn(this.server, { host, port, setting: 'TIDEMARK_HTTP_PORT' });
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
 
@@ -206,7 +199,7 @@ export class RestServer implements Service {
       requestIdHeader: false,
       genReqId: (request) => givenRequestId(request) ?? random.uuid(),
       clientErrorHandler: (error, socket) => answerClientError(random, error, socket),
-      frameworkErrors: (error, request, reply) => void answerProblem(log, error, request, this.opened(reply)),
+      frameworkErrors: (error, _request, reply) => void answerProblem(log, error, this.opened(reply)),
       // TCP's keep-alive: the kernel notices an idle peer that is gone without a word.
       http: {
         maxHeaderSize: 8192,
@@ -224,7 +217,7 @@ export class RestServer implements Service {
     // As bytes, with any type: only the route knows whether it takes a body at all (read-body.ts).
     server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     server.setNotFoundHandler(answerUnknownPath);
-    server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
+    server.setErrorHandler((error, _request, reply) => answerProblem(log, error, reply));
     server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
     server.addHook('onResponse', (request, reply, done) => {
       // A stream lasts for as long as its reader wants, so its duration is not an answer's time.
@@ -298,17 +291,4 @@ export class RestServer implements Service {
     this.inFlight -= 1;
     if (this.inFlight === 0) this.onIdle?.();
   };
-}
-
-/** No caller would have to sign in, and other machines could reach the port. */
-class AuthRequiredError extends Error {
-  readonly code = 'AUTH_REQUIRED';
-  readonly retryable = false;
-
-  constructor(host: string) {
-    super(
-      `REST does not listen on ${host} without sign-in: accept tokens of the database, configure static tokens or an issuer of JWTs (issuer, audience, JWKS URL), or listen on 127.0.0.1`,
-    );
-    this.name = 'AuthRequiredError';
-  }
 }

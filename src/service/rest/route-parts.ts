@@ -14,6 +14,7 @@ import type { AccountStates } from './account-states.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { ConsoleSite } from './console/console-site.ts';
 import type { DemoPass } from './console/demo-pass.ts';
+import type { MadeDocuments } from './documents/asyncapi-document.ts';
 import type { Forwarding } from './instances/forwarding.ts';
 import type { Pages } from './send-page.ts';
 import type { ServiceView } from './service-view.ts';
@@ -65,16 +66,7 @@ export interface RouteParts extends RestParts {
   readonly pages: Pages;
   readonly hub: StreamHub;
   readonly eventTail: EventTail;
-  readonly documents: Documents;
+  readonly documents: MadeDocuments;
   /** Aborts when the server drains: requests that only wait for news are answered then. */
   readonly draining: AbortSignal;
-}
-
-/** Texts from the routes and the schemas. */
-export interface Documents {
-  readonly openapi: string;
-  readonly asyncapi: string;
-  readonly page: string;
-  /** The docs page's Content-Security-Policy. */
-  readonly pagePolicy: string;
 }

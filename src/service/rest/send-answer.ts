@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { type Besides, problem, problemType } from './problem.ts';
+import { type Besides, codeOf, problem, problemType, StoreUnavailableError } from './problem.ts';
 import { type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 import type { Route } from './route.ts';
 
@@ -18,7 +19,8 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
 /**
  * With its code's sentence, if it has none of its own. So what does not exist and what belongs to
  * another have the same body: a caller that may not see it learns nothing. The faults of headers
- * stand beside those of body or parameters.
+ * stand beside those of body or parameters. A caller that should try again gets the time to wait
+ * (RFC 9110 10.2.3), one second unless it is set: most unknown commands are resolved by then.
  */
 export function sendProblem(reply: FastifyReply, code: ProblemCode, detail?: string, besides?: Besides): FastifyReply {
   const { id, headerFaults = [] } = reply.request;
@@ -29,7 +31,22 @@ export function sendProblem(reply: FastifyReply, code: ProblemCode, detail?: str
   const isRefused = statusOf(code) === 400 && faults.length > 0;
   const body = problem(code, id, detail, { ...besides, ...(isRefused && { faults }) });
   reply.server.deniedWrites?.note(reply.request, body.status, code);
+  if (body.retryable && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   return reply.code(body.status).header('content-type', problemType).send(JSON.stringify(body));
+}
+
+/** For a path or a method without a route. The path is not repeated: it is the caller's text. */
+export function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return sendProblem(reply, 'NOT_FOUND', 'there is nothing at this path for this method');
+}
+
+/** For an error while answering. A fault of our own is logged, and answered without its message. */
+export function answerProblem(log: Logger, error: unknown, reply: FastifyReply): FastifyReply {
+  const code = codeOf(error);
+  const requestId = reply.request.id;
+  if (statusOf(code) === 500) log.error({ err: error, requestId }, 'a request failed');
+  if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId }, 'a read failed');
+  return sendProblem(reply, code);
 }
 
 /**
@@ -42,11 +59,9 @@ export function sendBodyFaults({ problems }: Route, reply: FastifyReply, faults:
   return sendProblem(reply, unknown ? 'UNKNOWN_FIELD' : code, undefined, { faults });
 }
 
-const codeClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];
-
 /** Counts an answered request, under its route's pattern: never under its path. */
 export function observeRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const route = request.routeOptions.url ?? 'unknown';
-  const code_class = codeClasses[Math.floor(reply.statusCode / 100)] ?? '5xx';
+  const code_class = `${Math.floor(reply.statusCode / 100)}xx`;
   metrics.process.httpSeconds.observe({ method: request.method, route, code_class }, reply.elapsedTime / 1000);
 }

@@ -11,7 +11,7 @@ import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-heade
 import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
-import { retryAfterSeconds, sendNotDone } from './send-not-done.ts';
+import { sendNotDone } from './send-not-done.ts';
 
 /** A command as a body, a path or a query names it. */
 export interface Asked<Request = CommandRequest> extends Pick<Submission, 'callerRef' | 'supersedes'> {
@@ -117,7 +117,7 @@ export function sendCommandState(
   reply.header('location', commandPath(commandId));
   const body = { ...known, ...doubtAnswer(command, commands.nextProbe(commandId)) };
   if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
-  return sendJson(reply.header('retry-after', String(retryAfterSeconds)), 202, body);
+  return sendJson(reply.header('retry-after', '1'), 202, body);
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */

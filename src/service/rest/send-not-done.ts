@@ -11,9 +11,6 @@ import type { Besides } from './problem.ts';
 import { statusOf } from './problem-codes.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
 
-/** One second: most unknown commands are resolved by then, and asking costs one read by key. */
-export const retryAfterSeconds = 1;
-
 /** Answers for a call that this process has not carried out. */
 export function sendNotDone(reply: FastifyReply, answer: Declined | Requested | FromElsewhere): FastifyReply {
   if (answer.kind === 'declined') return sendDecline(reply, answer);
@@ -29,10 +26,8 @@ function sendDecline(
   reply: FastifyReply,
   { code, message, retryAfterMs, breach, prior }: Omit<Declined, 'kind'>,
 ): FastifyReply {
-  const status = statusOf(code);
-  if (status === 404) return sendProblem(reply, code);
+  if (statusOf(code) === 404) return sendProblem(reply, code);
   if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
-  else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
   if (breach === undefined) return sendProblem(reply, code, message, prior && priorAnswer(reply, code, prior));
   const { limit, value, bound } = breach;
   return sendProblem(reply, code, message, { breach: { limit, value, bound } });

@@ -3,11 +3,9 @@ import { mostFaults, nameToShow, ownWords, wordsOf } from '../../contract/body-f
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
-import type { AuthResult } from './auth/authenticator.ts';
-import { loopbackPrincipal, maySee, type Principal } from './auth/principal.ts';
+import { type AuthResult, loopbackPrincipal, maySee, type Principal } from './auth/principal.ts';
 import type { ConnectionPlaces } from './connection-places.ts';
 import { isPreflight } from './cross-origin.ts';
-import { problemText } from './problem-codes.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate, ReadPass } from './read-gate.ts';
 import { idKinds, notFound, pageDefault } from './request-fields.ts';
@@ -78,7 +76,7 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
       // Allowed origins' preflights are answered before.
       const detail = isPreflight(request)
         ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
-        : problemText('METHOD_NOT_ALLOWED');
+        : undefined;
       sendProblem(reply.header('allow', allow), 'METHOD_NOT_ALLOWED', detail);
     },
     handler: () => undefined,
@@ -113,14 +111,16 @@ function admit(
   done: () => void,
 ): void {
   if (result.kind === 'unavailable') {
-    reply.header('retry-after', '5');
-    sendProblem(reply, 'AUTH_UNAVAILABLE');
+    sendProblem(reply.header('retry-after', '5'), 'AUTH_UNAVAILABLE');
   } else if (result.kind === 'refused') {
     parts.metrics.rest.authFailures.inc({ reason: result.reason });
-    refuseToken(reply, result.reason === 'missing');
+    // The same for every kind of bad token: only the log and the metric show which check it failed
+    // (RFC 6750 3.1).
+    const isMissing = result.reason === 'missing';
+    reply.header('www-authenticate', isMissing ? 'Bearer' : 'Bearer error="invalid_token"');
+    sendProblem(reply, isMissing ? 'UNAUTHENTICATED' : 'INVALID_TOKEN');
   } else if (!places.signIn(request.raw.socket, result.principal)) {
-    reply.header('connection', 'close').header('retry-after', '1');
-    sendProblem(reply, 'TOO_MANY_CONNECTIONS');
+    sendProblem(reply.header('connection', 'close'), 'TOO_MANY_CONNECTIONS');
   } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
     request.principal = result.principal;
     reply.header('tidemark-instance', parts.forwarding.instance);
@@ -131,16 +131,6 @@ function admit(
     reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
     sendProblem(reply, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);
   }
-}
-
-/**
- * The same for every kind of bad token: only the log and the metric show which check it failed (RFC
- * 6750 3.1).
- */
-function refuseToken(reply: FastifyReply, missing: boolean): void {
-  reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
-  if (missing) sendProblem(reply, 'UNAUTHENTICATED');
-  else sendProblem(reply, 'INVALID_TOKEN');
 }
 
 function serve(
@@ -190,17 +180,13 @@ async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): P
   try {
     const answer = (await enter()) ? await route.handle(parts, { ...call, outsideGate }) : undefined;
     if (raw.closed) return reply.hijack();
-    return held.pass === undefined ? sendTooManyReads(reply) : answer;
+    return held.pass === undefined ? sendProblem(reply, 'TOO_MANY_READS') : answer;
   } finally {
     const { pass } = held;
     pass?.read(raw.closed ? 0 : raw.writableLength);
     if (raw.closed) pass?.taken();
     else raw.once('close', () => pass?.taken());
   }
-}
-
-function sendTooManyReads(reply: FastifyReply): FastifyReply {
-  return sendProblem(reply.header('retry-after', '1'), 'TOO_MANY_READS');
 }
 
 function rowsOf({ query: shape, rows }: Route, { limit }: Readonly<Record<string, unknown>>): number {
@@ -300,7 +286,7 @@ export class DeniedWrites {
       principal: principal.name,
       code,
       requestId: request.id,
-      route: routeOf(request),
+      route: `${method} ${request.routeOptions.url ?? ''}`,
       ...accountOf(request, principal),
     });
   }
@@ -339,10 +325,6 @@ export class DeniedWrites {
     const detail = { ...where, times };
     auditTrail.record({ atMs: clock.nowMs(), principal, action: 'denied', reason: code, requestId, ...named, detail });
   }
-}
-
-function routeOf({ method, routeOptions }: FastifyRequest): string {
-  return `${method} ${routeOptions.url ?? ''}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { authFailureReasons, streamResetReasons } from '../../../src/observability/metrics.ts';
-import { authFailures } from '../../../src/service/rest/auth/authenticator.ts';
+import { authFailures } from '../../../src/service/rest/auth/principal.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { resetReasons } from '../../../src/service/rest/stream/stream-event.ts';
 import type { PrincipalToken } from '../../../src/store/principals.ts';

@@ -1,32 +1,16 @@
-import type { JwtResult, JwtVerifier } from './jwt-verifier.ts';
-import { loopbackPrincipal, type Principal } from './principal.ts';
+import type { JwtVerifier } from './jwt-verifier.ts';
+import { type AuthResult, loopbackPrincipal } from './principal.ts';
 import type { StaticTokens } from './static-tokens.ts';
 
 interface AuthenticatorDeps {
   /** Absent: no JWT is accepted. */
-  readonly jwt?: JwtVerifier;
+  readonly jwt: JwtVerifier | undefined;
   /**
    * Absent: no static token is accepted. With neither, every caller is `loopback`, and the server
    * binds to loopback only.
    */
-  readonly tokens?: StaticTokens;
+  readonly tokens: StaticTokens | undefined;
 }
-
-type AuthFailure = 'missing' | 'malformed' | 'unknown_token' | 'expired' | 'claims' | 'signature';
-export const authFailures: readonly AuthFailure[] = [
-  'missing',
-  'malformed',
-  'unknown_token',
-  'expired',
-  'claims',
-  'signature',
-];
-
-export type AuthResult =
-  | { readonly kind: 'principal'; readonly principal: Principal }
-  | { readonly kind: 'refused'; readonly reason: AuthFailure }
-  /** Can't be decided now: the issuer's keys can't be read. */
-  | { readonly kind: 'unavailable' };
 
 /** Longer than any known token; headers may have 8 KiB in all. */
 const bearer = /^bearer +([\x21-\x7e]{1,7000})$/i;
@@ -51,7 +35,7 @@ export class Authenticator {
     return this.deps.jwt !== undefined || this.deps.tokens !== undefined;
   }
 
-  authenticate(authorization: string | undefined): AuthResult | Promise<JwtResult> {
+  authenticate(authorization: string | undefined): AuthResult | Promise<AuthResult> {
     if (!this.required) return asLoopback;
     if (authorization === undefined) return { kind: 'refused', reason: 'missing' };
     const token = bearer.exec(authorization)?.[1];

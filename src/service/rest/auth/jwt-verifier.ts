@@ -13,7 +13,7 @@ import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 import { KeptRead } from './kept-read.ts';
-import { type Principal, principalOf } from './principal.ts';
+import { type AuthResult, principalOf, type Why } from './principal.ts';
 
 interface IssuerKeysDeps extends Pick<Ambient, 'clock' | 'log'> {
   readonly fetch: typeof fetch;
@@ -103,12 +103,6 @@ export interface JwtVerifierOptions {
   readonly typ: 'at+jwt' | 'jwt';
 }
 
-export type JwtResult =
-  | { readonly kind: 'principal'; readonly principal: Principal }
-  | { readonly kind: 'refused'; readonly reason: 'expired' | 'claims' | 'signature' | 'malformed'; readonly why?: Why }
-  /** Its key is unknown and the issuer can't be asked, so the token can't be judged. */
-  | { readonly kind: 'unavailable' };
-
 const leewaySeconds = 30;
 const publicKeyAlgorithm = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 /** Only ID tokens have these claims (OpenID Connect Core 2 and 3.3). */
@@ -145,13 +139,13 @@ export class JwtVerifier {
   }
 
   /** Only the log says why a token was refused: its sender learns nothing. */
-  async verify(token: string): Promise<JwtResult> {
+  async verify(token: string): Promise<AuthResult> {
     const result = await this.judgeByNewest(token);
     if (result.kind === 'refused') this.refused.note(result, token);
     return result;
   }
 
-  private async judgeByNewest(token: string): Promise<JwtResult> {
+  private async judgeByNewest(token: string): Promise<AuthResult> {
     const { keys } = this;
     if (keys.known === undefined) await keys.readAgain(askedRestMs);
     const { known } = keys;
@@ -169,7 +163,7 @@ export class JwtVerifier {
     return { claim: 'kid', found: undefined, expected: `a key of ${this.options.jwksUrl}` };
   }
 
-  private async judge(token: string, keys: JWTVerifyGetKey): Promise<JwtResult | 'no_key'> {
+  private async judge(token: string, keys: JWTVerifyGetKey): Promise<AuthResult | 'no_key'> {
     try {
       return await this.judgeBy(token, keys);
     } catch (error) {
@@ -182,7 +176,7 @@ export class JwtVerifier {
    * Several keys may have signed it: keys without an id, or with the same one. The actual signer's
    * key decides.
    */
-  private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<JwtResult | 'no_key'> {
+  private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<AuthResult | 'no_key'> {
     for await (const key of keys) {
       try {
         return await this.judgeBy(token, key);
@@ -194,7 +188,7 @@ export class JwtVerifier {
   }
 
   /** Rejects as `jwtVerify` does. */
-  private async judgeBy(token: string, by: JWTVerifyGetKey | CryptoKey): Promise<JwtResult> {
+  private async judgeBy(token: string, by: JWTVerifyGetKey | CryptoKey): Promise<AuthResult> {
     const { issuer, audience, algorithms } = this.options;
     const options = {
       issuer,
@@ -223,7 +217,7 @@ export class JwtVerifier {
     return claim && { claim, found: 'given', expected: 'none: only an ID token has it' };
   }
 
-  private refusalOf(error: unknown): JwtResult {
+  private refusalOf(error: unknown): AuthResult {
     const kind = refusalOf(error);
     return kind === 'unavailable'
       ? { kind }
@@ -231,7 +225,7 @@ export class JwtVerifier {
   }
 }
 
-function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): JwtResult {
+function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): AuthResult {
   if (sub === undefined || !subject.test(sub)) {
     const why = { claim: 'sub', found: sub, expected: 'up to 200 visible ASCII characters' };
     return { kind: 'refused', reason: 'claims', why };
@@ -264,15 +258,6 @@ function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malfor
   return 'unavailable';
 }
 
-interface RefusedTokensDeps extends Pick<Ambient, 'clock' | 'log'> {}
-
-/** The claim, the value found in it, and the expected value. */
-interface Why {
-  readonly claim: string;
-  readonly found: unknown;
-  readonly expected: unknown;
-}
-
 const logEveryMs = 60_000;
 /** A longer text is cut: it is the sender's. */
 const mostChars = 200;
@@ -284,9 +269,9 @@ const mostChars = 200;
  */
 export class RefusedTokens {
   private readonly told = new Map<string, { atMs: number; times: number }>();
-  private readonly deps: RefusedTokensDeps;
+  private readonly deps: Pick<Ambient, 'clock' | 'log'>;
 
-  constructor(deps: RefusedTokensDeps) {
+  constructor(deps: Pick<Ambient, 'clock' | 'log'>) {
     this.deps = deps;
   }
 
@@ -319,15 +304,9 @@ function shown(value: unknown): string {
   return value === undefined ? 'missing' : (JSON.stringify(value) ?? '').slice(0, mostChars);
 }
 
-interface Expected {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly algorithms: readonly string[];
-  readonly jwksUrl: string;
-}
-
 /** The claim behind an error of `jwtVerify`. Nothing if it is about none. */
-function describeRefusal(error: unknown, { issuer, audience, algorithms, jwksUrl }: Expected): { readonly why?: Why } {
+function describeRefusal(error: unknown, options: JwtVerifierOptions): { readonly why?: Why } {
+  const { issuer, audience, algorithms, jwksUrl } = options;
   if (error instanceof errors.JOSEAlgNotAllowed)
     return { why: { claim: 'alg', found: undefined, expected: algorithms } };
   if (error instanceof errors.JWSSignatureVerificationFailed)

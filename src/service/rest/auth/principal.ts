@@ -34,6 +34,21 @@ export function principalOf(
   };
 }
 
+export const authFailures = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'] as const;
+
+export type AuthResult =
+  | { readonly kind: 'principal'; readonly principal: Principal }
+  | { readonly kind: 'refused'; readonly reason: (typeof authFailures)[number]; readonly why?: Why }
+  /** Can't be decided now: the issuer's keys can't be read. */
+  | { readonly kind: 'unavailable' };
+
+/** Of a JWT: the claim, the value found in it, and the expected value. */
+export interface Why {
+  readonly claim: string;
+  readonly found: unknown;
+  readonly expected: unknown;
+}
+
 /** All rights, for callers on a port that only this machine can reach. */
 export const loopbackPrincipal = principalOf('loopback', scopes, 'all');
 

@@ -8,7 +8,7 @@ import { type Principal, principalOf } from './principal.ts';
 
 interface StaticTokensDeps extends Pick<Ambient, 'clock' | 'log'> {
   /** Absent: only the configured tokens exist. */
-  readonly store?: PrincipalStore;
+  readonly store?: PrincipalStore | undefined;
   /** Spares the reads while no token has changed. */
   readonly tokenChanges?: ReadIfChanged | undefined;
 }

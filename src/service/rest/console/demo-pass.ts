@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../runtime/clock.ts';
-import { withDeadline } from '../../../runtime/waiting.ts';
+import { fetchWithin } from '../../../runtime/waiting.ts';
 import { sendProblem } from '../send-answer.ts';
 
 interface DemoPassDeps {
@@ -30,29 +30,21 @@ export class DemoPass {
   }
 
   private async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { clock, fetch: ask, url } = this.deps;
     const { action = '' } = (request.params ?? {}) as { readonly action?: string };
     if (!/^[a-z]{0,20}$/.test(action)) return sendProblem(reply, 'NOT_FOUND');
-    const abort = new AbortController();
-    const body = request.method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
-    const work = async () => {
-      const answer = await ask(`${url}/${action}`, {
-        method: request.method,
-        signal: abort.signal,
+    const { method } = request;
+    const body = method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
+    try {
+      const { status, headers, text } = await fetchWithin(this.deps, `${this.deps.url}/${action}`, answerWithinMs, {
+        method,
         redirect: 'error',
         ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
       });
-      return {
-        status: answer.status,
-        type: answer.headers.get('content-type') ?? 'text/plain',
-        text: await answer.text(),
-      };
-    };
-    try {
-      const { status, type, text } = await withDeadline(clock, answerWithinMs, '"Break it" of the demo', work());
-      return reply.code(status).header('content-type', type).send(text);
+      return reply
+        .code(status)
+        .header('content-type', headers.get('content-type') ?? 'text/plain')
+        .send(text);
     } catch {
-      abort.abort();
       return sendProblem(reply, 'DEMO_AWAY');
     }
   }

@@ -3,7 +3,6 @@ import { commandResultRecord } from '../../../contract/command-result.ts';
 import { haltEvent } from '../../../contract/halt-answers.ts';
 import { updateRecord, watermarkRecord } from '../../../contract/update-record.ts';
 import type { Route } from '../route.ts';
-import type { Documents } from '../route-parts.ts';
 import { componentSchemas, schemaId } from './component-schemas.ts';
 import { docsPage, docsPagePolicy } from './docs-page.ts';
 import { examplesOf } from './examples/find-examples.ts';
@@ -132,7 +131,8 @@ function channelOf({ address, server, description, messages }: Channel): object 
  * become outdated. Each is made when it is first asked for: 30 to 60 ms, once. All of them took
  * 0.1 s of each start.
  */
-export class MadeDocuments implements Documents {
+export class MadeDocuments {
+  /** The docs page's Content-Security-Policy. */
   readonly pagePolicy = docsPagePolicy;
   private readonly made: { openapi?: string; asyncapi?: string; page?: string } = {};
   private readonly routes: readonly Route[];

@@ -323,7 +323,7 @@ export function wasForwarded({ headers }: FastifyRequest): boolean {
 }
 
 export function sendFromElsewhere(reply: FastifyReply, given: FromElsewhere): FastifyReply {
-  if (given.kind === 'unanswered') return sendUnanswered(reply);
+  if (given.kind === 'unanswered') return sendProblem(reply, 'FORWARD_UNANSWERED');
   const { answer, by } = given;
   for (const name of givenBack) {
     const value = answer.headers[name];
@@ -331,8 +331,4 @@ export function sendFromElsewhere(reply: FastifyReply, given: FromElsewhere): Fa
   }
   reply.header('tidemark-instance', answer.headers['tidemark-instance'] ?? by.instance);
   return reply.code(answer.status).send(answer.text);
-}
-
-function sendUnanswered(reply: FastifyReply): FastifyReply {
-  return sendProblem(reply.header('retry-after', '1'), 'FORWARD_UNANSWERED');
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant } from '../../../contract/normalised-order.ts';
 import { consumersAnswer, historyAnswer } from '../../../contract/pipeline-answers.ts';
 import { callerAnswer, statusAnswer } from '../../../contract/status-answer.ts';
-import { parseInstant } from '../../../domain/instant.ts';
+import { msOf } from '../../../domain/instant.ts';
 import { scopes } from '../auth/principal.ts';
 import { statusOfAll } from '../instances/status-of-all.ts';
 import { type Route, route } from '../route.ts';
@@ -57,13 +57,8 @@ export const showHistory = route({
   answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
   rows: 50,
   handle: ({ service }, { reply, query: { since } }) =>
-    sendJson(reply, 200, service.history(since === undefined ? undefined : millisOf(since))),
+    sendJson(reply, 200, service.history(since === undefined ? undefined : msOf(since))),
 });
-
-/** The shape has checked it: it is an instant. */
-function millisOf(since: string): number {
-  return Number((parseInstant(since) ?? 0n) / 1_000_000n);
-}
 
 export const listConsumers: Route = {
   method: 'GET',

@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { StreamedEvent } from '../../../store/orders/order-reads.ts';
-import type { Authenticator, AuthResult } from '../auth/authenticator.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { AuthResult } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import { accountField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
