@@ -2,7 +2,7 @@ import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createPool } from '../store/session/pool.ts';
 import { askSandbox } from './ask-sandbox.ts';
-import { type CommandsProof, proveCommands } from './proof/prove-commands.ts';
+import { type CommandsProof, proveCommands } from './proof/judge-commands.ts';
 import { proofStatementMs, proveRun, type RunProof } from './proof/prove-run.ts';
 import type { TopicCounts } from './proof/topic-counts.ts';
 import type { DemoStack } from './start-stack.ts';

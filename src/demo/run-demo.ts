@@ -5,7 +5,6 @@ import type { Logger } from '../observability/logger.ts';
 import { plural } from '../runtime/plural.ts';
 import { kafkaDefaults } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
-import { awaitLive } from './await-live.ts';
 import { BreakIt } from './break-it/break-it.ts';
 import { BreakItServer } from './break-it/break-it-server.ts';
 import { DemoScreen } from './demo-screen.ts';
@@ -13,7 +12,7 @@ import { TopicCounts } from './proof/topic-counts.ts';
 import { type DemoProof, type ProofStep, proveWhenQuiet } from './prove-when-quiet.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import { interruption, type Market } from './stack/start-parts.ts';
-import { type DemoStack, startStack } from './start-stack.ts';
+import { awaitLive, type DemoStack, startStack } from './start-stack.ts';
 
 /** The options for `tidemark demo`, parsed. */
 export interface DemoFlags extends Market {
@@ -52,20 +51,21 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const counts = new TopicCounts();
   const stage = { ours: false };
   const watched = new BreakIt({ io, log, stack, counts, ownCommands: () => stage.ours }, { rate });
+  const run: Run = { io, log, stack, counts, screen, stage, watched };
   server.attach(watched);
   try {
     for (const line of addresses(stack, rate)) say(line);
     if (stack.brokers === undefined) say(`\nUpdates are not shown without Kafka.\n${stack.kafka}\n`);
     else if (!screen.hasStatus) say('\nUpdates, read back from Kafka:\n');
-    const consumer = consume(io, log, stack, { counts, screen, stage, signal: reading.signal });
+    const consumer = consume(run, reading.signal);
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
       ended = code;
       interrupted.abort();
     });
-    const status = showStatus(io, screen, { stack, counts, watched, signal: looking.signal });
+    const status = showStatus(run, looking.signal);
     const [shown] = await Promise.all([
-      showOnStage(io, stack, { stage, screen, signal }, () => watched.presses > 0),
+      showOnStage(run, signal),
       io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, signal),
     ]);
     looking.abort();
@@ -97,9 +97,15 @@ function addresses(stack: DemoStack, rate: number): string[] {
   ];
 }
 
-/** While the commands run, only updates of their orders are shown. */
-interface Stage {
-  ours: boolean;
+interface Run {
+  readonly io: CliIo;
+  readonly log: Logger;
+  readonly stack: DemoStack;
+  readonly counts: TopicCounts;
+  readonly screen: DemoScreen;
+  readonly watched: BreakIt;
+  /** While the commands run, only updates of their orders are shown. */
+  readonly stage: { ours: boolean };
 }
 
 const stepWords: Readonly<Record<ProofStep, string>> = {
@@ -118,19 +124,8 @@ function tellSteps(screen: DemoScreen): (step: ProofStep, part?: number) => void
   };
 }
 
-interface StatusOptions {
-  readonly stack: DemoStack;
-  readonly counts: TopicCounts;
-  readonly watched: BreakIt;
-  readonly signal: AbortSignal;
-}
-
 /** The address, the rate and the faults, in place until the signal. */
-async function showStatus(
-  io: CliIo,
-  screen: DemoScreen,
-  { stack, counts, watched, signal }: StatusOptions,
-): Promise<void> {
+async function showStatus({ io, screen, stack, counts, watched }: Run, signal: AbortSignal): Promise<void> {
   let [before, beforeMs] = [counts.records, io.clock.monotonicMs()];
   while (screen.hasStatus && !signal.aborted) {
     await io.clock.sleep(1000, signal);
@@ -144,47 +139,24 @@ async function showStatus(
   }
 }
 
-interface StageOptions {
-  readonly stage: Stage;
-  readonly screen: DemoScreen;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Shows some market updates first, then the commands, once their account is live. Steps that a user
  * disturbed may end otherwise than announced: the proof judges them.
  */
-async function showOnStage(
-  io: CliIo,
-  stack: DemoStack,
-  { stage, screen, signal }: StageOptions,
-  disturbed: () => boolean,
-): Promise<CommandsShown> {
+async function showOnStage({ io, stack, stage, screen, watched }: Run, signal: AbortSignal): Promise<CommandsShown> {
   await io.clock.sleep(marketFirstMs, signal);
   await awaitLive(io, stack.adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
   stage.ours = true;
   try {
     const shown = await showCommands(io, stack, (line) => screen.say(line), signal);
-    return disturbed() ? { faults: [] } : shown;
+    return watched.presses > 0 ? { faults: [] } : shown;
   } finally {
     stage.ours = false;
     if (!signal.aborted && !screen.hasStatus) screen.say('\nThe market again:\n');
   }
 }
 
-interface ConsumeOptions {
-  readonly counts: TopicCounts;
-  readonly screen: DemoScreen;
-  readonly stage: Stage;
-  readonly signal: AbortSignal;
-}
-
-async function consume(
-  io: CliIo,
-  log: Logger,
-  stack: DemoStack,
-  { counts, screen, stage, signal }: ConsumeOptions,
-): Promise<void> {
+async function consume({ io, log, stack, counts, screen, stage }: Run, signal: AbortSignal): Promise<void> {
   if (stack.brokers === undefined) return;
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
   let second = 0;

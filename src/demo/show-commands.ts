@@ -1,6 +1,5 @@
 import type { CliIo } from '../cli/io/io.ts';
-import { askSandbox } from './ask-sandbox.ts';
-import { decisionsOn } from './decisions-on.ts';
+import { askSandbox, decisionsOn } from './ask-sandbox.ts';
 import { type FollowedCommand, followCommand, isResolved } from './follow-command.ts';
 import { type ShownAnswer, ShownRest } from './shown-rest.ts';
 import { shownAccount as accountId, restingBuy } from './stack/demo-sandbox.ts';
@@ -64,7 +63,7 @@ async function placeAndReplace(show: Show, symbol: string): Promise<void> {
   const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
   const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
   const placed = await rest.send({ method: 'POST', path: '/v1/predictions/orders', headers, body });
-  await expectResult(show, 'placed  ', placed, ['applied']);
+  await expectResult(show, 'placed  ', placed);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
   const replaced = await rest.send({
@@ -73,27 +72,27 @@ async function placeAndReplace(show: Show, symbol: string): Promise<void> {
     headers: { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' },
     body: { accountId, quantity: '12', price: '0.02' },
   });
-  await expectResult(show, 'replaced', replaced, ['applied']);
+  await expectResult(show, 'replaced', replaced);
 }
 
 async function placeAndCancel(show: Show): Promise<void> {
   const { rest, say, io, stack } = show;
   say('1. Place an order, and cancel it (Alpaca has no prediction orders)');
   const placed = await placeEquity(show, 'XOM', { prefer: 'wait=10' });
-  await expectResult(show, 'placed  ', placed, ['applied']);
+  await expectResult(show, 'placed  ', placed);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
   const query = new URLSearchParams({ accountId, stream: stack.sandbox.stream });
   const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
   const canceled = await rest.send({ method: 'DELETE', path: `/v1/orders/${orderId}?${query}`, headers });
-  await expectResult(show, 'canceled', canceled, ['applied']);
+  await expectResult(show, 'canceled', canceled);
 }
 
 async function landed(show: Show): Promise<void> {
   show.say('\n2. A 504 that had landed: the answer does not say so, and the stream does');
   await nextWrite(show, { applied: 'yes' });
   const answer = await placeEquity(show, 'AAPL');
-  await expectResult(show, 'landed  ', answer, ['applied']);
+  await expectResult(show, 'landed  ', answer);
 }
 
 /**
@@ -109,7 +108,7 @@ async function lateAndLost(show: Show): Promise<void> {
   const late = await placeEquity(show, 'KO');
   await nextWrite(show, { applied: 'no' });
   const lost = await placeEquity(show, 'MSFT');
-  await Promise.all([expectResult(show, 'late    ', late, ['applied']), lostForGood(show, lost)]);
+  await Promise.all([expectResult(show, 'late    ', late), lostForGood(show, lost)]);
 }
 
 /**
@@ -142,31 +141,25 @@ async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
     path: `/v1/commands/${commandId}/resolution`,
     body: { result: 'rejected', reason },
   });
-  await judged(show, 'lost    ', commandId, ['rejected'], state.evidence.length);
+  await judged(show, 'lost    ', commandId, 'rejected', state.evidence.length);
 }
 
 function declined({ faults }: Show, name: string, { status, body }: ShownAnswer): void {
   faults.push(`${name}: answered ${status} ${String(body['code'])}`);
 }
 
-async function expectResult(show: Show, name: string, answer: ShownAnswer, wanted: readonly string[]): Promise<void> {
+async function expectResult(show: Show, name: string, answer: ShownAnswer): Promise<void> {
   const { commandId } = answer.body;
   if (typeof commandId !== 'string') return declined(show, name.trim(), answer);
-  await judged(show, name, commandId, wanted);
+  await judged(show, name, commandId, 'applied');
 }
 
 /** Follows it to its end, and compares the verdict with the announced one. */
-async function judged(
-  show: Show,
-  name: string,
-  commandId: string,
-  wanted: readonly string[],
-  known = 0,
-): Promise<void> {
+async function judged(show: Show, name: string, commandId: string, wanted: string, known = 0): Promise<void> {
   const { io, rest, say, signal } = show;
   const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
-  if (!signal.aborted && !wanted.includes(state.result))
-    show.faults.push(`${name.trim()}: ${state.result} where ${wanted.join(' or ')} was due`);
+  if (!signal.aborted && state.result !== wanted)
+    show.faults.push(`${name.trim()}: ${state.result} where ${wanted} was due`);
 }
 
 function placeEquity(

@@ -1,6 +1,7 @@
 import { printable } from '../cli/io/format-text.ts';
 import type { CliIo } from '../cli/io/io.ts';
-import { DeadlineError, withDeadline } from '../runtime/waiting.ts';
+import { fetchWithin } from '../runtime/waiting.ts';
+import { jsonRequest } from './ask-sandbox.ts';
 
 interface ToldRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -46,20 +47,9 @@ export class ShownRest {
 
   /** The same without printing. */
   async ask({ method, path, headers = {}, body }: ToldRequest): Promise<ShownAnswer> {
-    const abort = new AbortController();
-    const work = async (): Promise<ShownAnswer> => {
-      const response = await this.io.fetch(`${this.address}${path}`, {
-        method,
-        signal: abort.signal,
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      return { status: response.status, body: (await response.json()) as ShownAnswer['body'] };
-    };
-    return withDeadline(this.io.clock, answerWithinMs, 'REST', work()).catch((error: unknown) => {
-      if (error instanceof DeadlineError) abort.abort();
-      throw error;
-    });
+    const init = body === undefined ? { method, headers } : jsonRequest(method, body, headers);
+    const { status, text } = await fetchWithin(this.io, `${this.address}${path}`, answerWithinMs, init);
+    return { status, body: JSON.parse(text) as ShownAnswer['body'] };
   }
 
   private curl({ method, path, headers = {}, body }: ToldRequest): string {

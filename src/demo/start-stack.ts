@@ -1,13 +1,14 @@
 import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
+import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { fetchWithin } from '../runtime/waiting.ts';
 import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
 import { migrate } from '../store/migrate.ts';
-import { awaitLive } from './await-live.ts';
+import { createPool } from '../store/session/pool.ts';
 import { MissingPartError } from './devstack/missing-part-error.ts';
-import { refuseUsedDatabase } from './refuse-used-database.ts';
 import { type ChildProgram, jsonObject, startChild } from './stack/child-program.ts';
 import type { DemoSandbox } from './stack/demo-sandbox.ts';
 import { inheritedEnv, type Market, type Parts, startParts } from './stack/start-parts.ts';
@@ -45,6 +46,7 @@ interface DemoOptions extends Market {
 }
 
 const liveWithinMs = 5_000;
+const statusWithinMs = 5_000;
 
 /** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
 const closedPort = '127.0.0.1:9';
@@ -149,4 +151,45 @@ function addressPicker(): (line: string) => Addresses | undefined {
     if (entry?.['msg'] === 'REST port open') restAddress = String(entry['address']);
     return adminAddress === undefined || restAddress === undefined ? undefined : { adminAddress, restAddress };
   };
+}
+
+/**
+ * Rejects with `DATABASE_USED` if a service has run on the given database: the demo would put
+ * made-up orders beside real ones, and send waiting rows to topics of its own. Reads only, and
+ * before anything is migrated.
+ */
+export async function refuseUsedDatabase(log: Logger, url: string): Promise<void> {
+  const pool = createPool({ log }, { url, applicationName: 'tidemark-demo', maxConnections: 1, statementMs: 5_000 });
+  try {
+    const made = await pool.query<{ made: boolean }>(`select to_regclass('public.lanes') is not null as made`);
+    if (made.rows[0]?.made !== true) return;
+    const { rows } = await pool.query('select from public.lanes limit 1');
+    if (rows.length === 0) return;
+  } finally {
+    await pool.end();
+  }
+  throw new ProgramError('the database in DATABASE_URL was used by a service before, and the demo makes up orders', {
+    code: 'DATABASE_USED',
+    exitCode: exitCodes.config,
+    fix: 'Name an empty database, or unset DATABASE_URL: then the demo starts one of its own.',
+  });
+}
+
+/**
+ * Waits until every account that the service follows is live: before that it declines to place.
+ * Gives up without a message at `deadlineMs` on the monotonic clock.
+ */
+export async function awaitLive(
+  io: Pick<CliIo, 'fetch' | 'clock'>,
+  adminAddress: string,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && io.clock.monotonicMs() < deadlineMs) {
+    const { text } = await fetchWithin(io, `${adminAddress}/status`, statusWithinMs);
+    const { accounts = [] } = JSON.parse(text) as { readonly accounts?: readonly { readonly state: string }[] };
+    const followed = accounts.filter(({ state }) => state !== 'not_enrolled');
+    if (followed.length > 0 && followed.every(({ state }) => state === 'live')) return;
+    await io.clock.sleep(100, signal);
+  }
 }

@@ -260,7 +260,7 @@ export function isFinal(state: CommandState): boolean {
 }
 
 /** Its order has a reference of ours: of each place, and of a replace at some venues. */
-export function makesOrder({ kind, stream }: CommandRequest): boolean {
+export function makesOrder({ kind, stream }: Pick<CommandRequest, 'kind' | 'stream'>): boolean {
   return kind === 'place' || (kind === 'replace' && traits[stream].replaces === 'new_order');
 }
 

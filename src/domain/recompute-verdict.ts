@@ -1,4 +1,11 @@
-import { type AttemptState, type Command, type CommandState, type Evidence, makesOrder } from './command.ts';
+import {
+  type AttemptState,
+  type Command,
+  type CommandRequest,
+  type CommandState,
+  type Evidence,
+  makesOrder,
+} from './command.ts';
 import { commandTransition, standingOf } from './command-machine.ts';
 import type { Order } from './order.ts';
 import { resolveCommand } from './resolve-command.ts';
@@ -118,4 +125,42 @@ function personsWord(evidence: readonly Evidence[]): { result: CommandState; aft
   if (!personsResults.has(result)) return undefined;
   const landing = evidence.findIndex(({ code, attemptId }) => isLanding(code) && attemptId !== undefined);
   return { result: result as CommandState, afterLanding: landing !== -1 && landing < place };
+}
+
+const rules: Readonly<Record<Exclude<RecomputedVerdict['because'], 'answer' | 'landed' | 'venue_refused'>, string>> = {
+  other_identity: 'an order carries the reference of this command, but it has another account or side',
+  terms_working: 'the new price or quantity is working at the venue',
+  ended: 'the order ended in another way first',
+  successor: 'the order ended, and another order took its place',
+  reason_recorded: 'the platform had it pending, then no more, and recorded a new reason for a rejection',
+  nothing_to_tell_by: 'the platform had it pending, then no more, and nothing shows whether it was granted',
+  other_terms: 'the venue works on terms that are neither the old ones nor the new ones',
+  canceled: 'the order is canceled',
+  person: 'a person resolved it',
+  refused_here: 'it was refused here, before anything was sent',
+};
+
+/**
+ * The rule that gives a verdict from the facts, in one sentence for people, without a full stop
+ * (docs/commands.md, "How `unknown` is resolved").
+ */
+export function verdictRule(
+  request: CommandRequest,
+  { because, state }: Pick<RecomputedVerdict, 'because' | 'state'>,
+): string {
+  if (because === 'answer') return answerRule(state);
+  if (because === 'landed') {
+    const decided = state === 'accepted' ? 'the venue has not decided yet' : 'the venue has taken it';
+    return `an order that carries the reference of this command is there, and ${decided}`;
+  }
+  if (because !== 'venue_refused') return rules[because];
+  return makesOrder(request)
+    ? 'the order that carries the reference of this command was rejected, without a fill'
+    : 'the platform had it pending, then no more, and the order works on as it was';
+}
+
+function answerRule(state: CommandState): string {
+  if (state === 'open') return 'the attempt has no answer yet';
+  if (state === 'unknown') return 'no answer says what became of it, and no fact seen since proves a result';
+  return 'the answer of the platform says so, and no later fact changes it';
 }

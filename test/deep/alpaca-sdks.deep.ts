@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { pythonSdk } from '../../src/demo/devstack/python-sdk.ts';
+import { pythonSdk } from '../../src/demo/lost-answer/official-sdk.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { runningAlpaca } from '../support/platform/alpaca.ts';
 import { control, controlLines } from '../support/platform/sandbox.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { proveCommands } from '../../src/demo/proof/prove-commands.ts';
+import { proveCommands } from '../../src/demo/proof/judge-commands.ts';
 
 describe("issue: The demo's proof passed although a person had resolved an executed place as rejected.", () => {
   const attempts = [{ attemptId: 'tm-1', state: 'unknown', sendingAtMs: 1 }];

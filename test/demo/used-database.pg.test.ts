@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { refuseUsedDatabase } from '../../src/demo/refuse-used-database.ts';
+import { refuseUsedDatabase } from '../../src/demo/start-stack.ts';
 import { silentLog } from '../support/runs/silent-log.ts';
 import { emptyDatabase, freshDatabase } from '../support/servers/database.ts';
 import { onServer } from '../support/servers/on-server.ts';

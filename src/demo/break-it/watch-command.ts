@@ -1,6 +1,5 @@
 import { type CommandState, isFinal } from '../../domain/command.ts';
-import { askSandbox } from '../ask-sandbox.ts';
-import { decisionsOn } from '../decisions-on.ts';
+import { askSandbox, decisionsOn } from '../ask-sandbox.ts';
 import { type Fact, factText } from '../fact-text.ts';
 import { restingBuy } from '../stack/demo-sandbox.ts';
 import { DoubtWatch } from './doubt-watch.ts';

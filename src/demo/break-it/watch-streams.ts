@@ -6,9 +6,15 @@ import type { ShownRest } from '../shown-rest.ts';
 import type { DemoSandbox } from '../stack/demo-sandbox.ts';
 import { DoubtWatch } from './doubt-watch.ts';
 import type { StreamFaultOrder } from './fault-orders.ts';
-import { harmText, recoveryText } from './harm-text.ts';
 import type { Incident } from './incident.ts';
-import { type HarmedChange, type LedgerLine, type StoredChange, StreamHarm } from './stream-harm.ts';
+import {
+  type HarmedChange,
+  harmText,
+  type LedgerLine,
+  recoveryText,
+  type StoredChange,
+  StreamHarm,
+} from './stream-harm.ts';
 
 export interface WatchDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;

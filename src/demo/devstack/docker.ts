@@ -1,6 +1,5 @@
 import type { ContainerRuntimeClient, GenericContainer } from 'testcontainers';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
@@ -9,7 +8,7 @@ import { withDeadline } from '../../runtime/waiting.ts';
  * testcontainers. False, too, if only the production dependencies are installed. testcontainers is
  * not an optional dependency: npm may run on Node 20, and would then leave it out without a word.
  */
-export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Logger }): Promise<boolean> {
+export async function dockerAnswers(deps: Pick<Ambient, 'clock' | 'log'>): Promise<boolean> {
   try {
     const { getContainerRuntimeClient } = await import('testcontainers');
     await withDeadline(deps.clock, 10_000, 'asking for a Docker engine', getContainerRuntimeClient());

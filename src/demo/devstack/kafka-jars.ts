@@ -5,8 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { cachedFolder } from './cached-folder.ts';
 import { MissingPartError } from './missing-part-error.ts';
 
@@ -64,7 +63,7 @@ export interface KafkaJars {
  * `MissingPartError` when they are not in the cache and Maven is missing or cannot get them.
  */
 export async function kafkaJars(
-  deps: { readonly clock: Clock; readonly log: Logger },
+  deps: Pick<Ambient, 'clock' | 'log'>,
   options: ProgramLookup & { readonly cacheDir: string },
 ): Promise<KafkaJars> {
   const fingerprint = createHash('sha256')

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { GuardedProcess } from './guarded-process.ts';
 import { lookupEnv, type ProgramLookup } from './kafka-jars.ts';
@@ -175,25 +174,18 @@ export const smallJvm = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=
  */
 export class KafkaNode {
   private process: GuardedProcess | undefined;
-  private readonly deps: { readonly clock: Clock; readonly log: Logger };
+  private readonly deps: Pick<Ambient, 'clock' | 'log'>;
   private readonly options: KafkaNodeOptions;
   private readonly folder: string;
 
-  private constructor(
-    deps: { readonly clock: Clock; readonly log: Logger },
-    options: KafkaNodeOptions,
-    folder: string,
-  ) {
+  private constructor(deps: Pick<Ambient, 'clock' | 'log'>, options: KafkaNodeOptions, folder: string) {
     this.deps = deps;
     this.options = options;
     this.folder = folder;
   }
 
   /** A node with a formatted folder of its own, not yet started. */
-  static async prepare(
-    deps: { readonly clock: Clock; readonly log: Logger },
-    options: KafkaNodeOptions,
-  ): Promise<KafkaNode> {
+  static async prepare(deps: Pick<Ambient, 'clock' | 'log'>, options: KafkaNodeOptions): Promise<KafkaNode> {
     const folder = await makeTemporaryFolder(`tidemark-kafka-${options.node.id}-`);
     await writeKafkaNodeFiles(folder, options);
     return new KafkaNode(deps, options, folder);

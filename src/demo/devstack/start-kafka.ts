@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Logger } from '../../observability/logger.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { splitHostPort } from '../../runtime/url-host.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
@@ -10,9 +10,7 @@ import { MissingPartError } from './missing-part-error.ts';
 import { kafkaAnswers, type RunningKafka } from './running-kafka.ts';
 import { startEmbeddedKafka } from './start-embedded-kafka.ts';
 
-interface StartKafkaOptions extends ProgramLookup {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface StartKafkaOptions extends ProgramLookup, Pick<Ambient, 'clock' | 'log'> {
   /** Given addresses win, and are never replaced by something else when they do not answer. */
   readonly givenBrokers?: readonly string[];
   /** Kept between runs; holds the parts that took long to fetch or build. */

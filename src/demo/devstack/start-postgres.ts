@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
-import type { Logger } from '../../observability/logger.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
@@ -28,7 +27,7 @@ const database = 'tidemark';
  * answering.
  */
 export async function startEmbeddedPostgres(
-  deps: { readonly clock: Clock; readonly log: Logger },
+  deps: Pick<Ambient, 'clock' | 'log'>,
   options: PostgresClusterOptions,
 ): Promise<EmbeddedPostgres> {
   const cluster = await preparePostgresCluster(deps, options);
@@ -54,7 +53,7 @@ interface Server {
   readonly port: number;
 }
 
-async function startOnFreePort(deps: { clock: Clock; log: Logger }, cluster: PostgresCluster): Promise<Server> {
+async function startOnFreePort(deps: Pick<Ambient, 'clock' | 'log'>, cluster: PostgresCluster): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await startServer(deps, cluster, await freePort());
@@ -75,7 +74,7 @@ async function startOnFreePort(deps: { clock: Clock; log: Logger }, cluster: Pos
  * starts beside them.
  */
 async function startAgain(
-  deps: { clock: Clock; log: Logger },
+  deps: Pick<Ambient, 'clock' | 'log'>,
   cluster: PostgresCluster,
   port: number,
 ): Promise<Server> {
@@ -93,7 +92,7 @@ async function startAgain(
 }
 
 async function startServer(
-  deps: { clock: Clock; log: Logger },
+  deps: Pick<Ambient, 'clock' | 'log'>,
   cluster: PostgresCluster,
   port: number,
 ): Promise<Server> {
@@ -136,9 +135,7 @@ function urlOf(cluster: PostgresCluster, port: number, name: string): string {
   return `postgres://postgres:${cluster.password}@127.0.0.1:${port}/${name}`;
 }
 
-interface StartPostgresOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface StartPostgresOptions extends Pick<Ambient, 'clock' | 'log'> {
   /** A given address wins, and is never replaced by something else when it does not answer. */
   readonly givenUrl?: string;
   /** Kept between runs; holds the parts that took long to fetch or build. */
@@ -192,7 +189,7 @@ const port = 5432;
  * removes it when we are killed.
  */
 async function startPostgresContainer(
-  deps: { readonly clock: Clock; readonly log: Logger },
+  deps: Pick<Ambient, 'clock' | 'log'>,
   options: { readonly fast: boolean },
 ): Promise<RunningPostgres> {
   const password = randomBytes(18).toString('base64url');

@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { CliIo } from '../../cli/io/io.ts';
-import { pythonFault, pythonSdk } from '../devstack/python-sdk.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { ProgramError } from '../../runtime/program-error.ts';
+import { cachedFolder } from '../devstack/cached-folder.ts';
+import { lookupEnv, type ProgramLookup } from '../devstack/kafka-jars.ts';
 import { inheritedEnv } from '../stack/start-parts.ts';
 
 const run = promisify(execFile);
@@ -37,4 +41,36 @@ export async function placeBySdk(
 
 export function fetchSdk({ clock, cacheDir }: CliIo): Promise<string> {
   return pythonSdk({ clock }, { cacheDir, name: sdkName.replace(' ', '==') });
+}
+
+/**
+ * A Python package with all its dependencies, fetched once, in its own folder for PYTHONPATH. A
+ * virtual environment would do the same, and Debian's python3 cannot make one. Throws a
+ * `ProgramError` with the remedy if there is no Python, or no package index.
+ */
+export function pythonSdk(
+  deps: { readonly clock: Clock },
+  { cacheDir, name, ...lookup }: ProgramLookup & { readonly cacheDir: string; readonly name: string },
+): Promise<string> {
+  const build = async (folder: string) => {
+    const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', folder, name];
+    await run('python3', args, { timeout: 180_000, maxBuffer: 2 ** 24, ...lookupEnv(lookup) }).catch(
+      (cause: unknown) => {
+        throw pythonFault(`${name} could not be fetched`, cause);
+      },
+    );
+  };
+  return cachedFolder(deps, { path: join(cacheDir, 'python-sdks', name), build });
+}
+
+/** `python3` could not be started, or ended with a fault. `what`: the sentence begins with it. */
+function pythonFault(what: string, cause: unknown): ProgramError {
+  const { code, stderr = '' } = cause as { readonly code?: unknown; readonly stderr?: string };
+  const isMissing = code === 'ENOENT' || stderr.includes('No module named pip');
+  const lastLine = stderr.trim().split('\n').at(-1) || String(cause);
+  const why = isMissing ? 'python3 with pip was not found' : lastLine.slice(0, 300);
+  const fix = isMissing
+    ? 'Install Python 3.10 or newer with pip (Debian: `apt-get install python3-pip`).'
+    : 'pip has to reach a package index: PIP_INDEX_URL names another one, HTTPS_PROXY a proxy.';
+  return new ProgramError(`${what}: ${why}`, { code: 'NO_PYTHON_SDK', fix, cause });
 }

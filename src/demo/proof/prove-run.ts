@@ -237,10 +237,7 @@ const compared = [
 /**
  * Names the fields with a difference between the stored order and the truth; empty when they agree.
  */
-export function differences(
-  truth: TruthLine,
-  stored: { readonly order: Order; readonly sourceVersion: string | null },
-): string[] {
+export function differences(truth: TruthLine, stored: StoredOrder): string[] {
   const view = viewOf(truth);
   if (view === undefined) return ['unreadable'];
   const fields = compared.filter((field) => view[field] !== stored.order[field]);

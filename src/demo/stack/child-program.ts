@@ -1,20 +1,11 @@
 import type { CliIo } from '../../cli/io/io.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
-import type { ProgramError } from '../../runtime/program-error.ts';
 import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { GuardedProcess } from '../devstack/guarded-process.ts';
 
-export interface ChildProgram {
-  readonly pid: number;
-  readonly exited: Promise<number>;
-  /** `pick`'s result for the first line that it accepted. */
-  readonly answer: unknown;
-  /** For people, with its own last words. */
-  fault(happened: string): ProgramError;
-  /** Asks it to stop, and waits until it has. */
-  stop(): Promise<void>;
-}
+/** `answer`: `pick`'s result for the first line that it accepted. */
+export type ChildProgram = GuardedProcess & { readonly answer: unknown };
 
 interface ChildOptions {
   readonly name: string;
@@ -58,13 +49,7 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
       `starting ${options.name}`,
       Promise.race([ready.promise, ended]),
     );
-    return {
-      pid: child.pid,
-      exited: child.exited,
-      answer,
-      fault: (happened) => child.fault(happened),
-      stop: () => child.stop(),
-    };
+    return Object.assign(child, { answer });
   } catch (error) {
     await child.stop();
     throw error instanceof DeadlineError ? child.fault(`was not ready within ${options.startMs} ms`) : error;

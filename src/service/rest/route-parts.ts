@@ -10,14 +10,14 @@ import type { OrderReads } from '../../store/orders/order-reads.ts';
 import type { PrincipalStore } from '../../store/principals.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
-import type { AccountStates } from './account-states.ts';
+
 import type { Authenticator } from './auth/authenticator.ts';
 import type { ConsoleSite } from './console/console-site.ts';
 import type { DemoPass } from './console/demo-pass.ts';
 import type { MadeDocuments } from './documents/asyncapi-document.ts';
 import type { Forwarding } from './instances/forwarding.ts';
 import type { Pages } from './send-page.ts';
-import type { ServiceView } from './service-view.ts';
+import type { AccountStates, ServiceView } from './service-view.ts';
 import type { EventTail } from './stream/event-tail.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 

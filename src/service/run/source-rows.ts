@@ -2,8 +2,9 @@ import type { StatusDocument } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
-import type { FollowedAccount } from '../rest/account-states.ts';
+
 import { maySee } from '../rest/auth/principal.ts';
+import type { FollowedAccount } from '../rest/service-view.ts';
 import type { Connectors, LoginSource } from '../sources/connectors.ts';
 import type { Credentials } from './credentials.ts';
 

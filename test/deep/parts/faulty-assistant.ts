@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { readCommandTruth } from '../../../src/demo/proof/command-truth.ts';
-import { type JournaledCommand, judgeCommands } from '../../../src/demo/proof/judge-commands.ts';
-import { journaledCommands } from '../../../src/demo/proof/prove-commands.ts';
+import { type JournaledCommand, journaledCommands, judgeCommands } from '../../../src/demo/proof/judge-commands.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { platformSettings, type SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import type { FaultOrder } from '../../../src/sandbox/faults/fault-shapes.ts';

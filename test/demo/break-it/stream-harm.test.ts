@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { harmText, recoveryText } from '../../../src/demo/break-it/harm-text.ts';
-import { type LedgerLine, type StoredChange, StreamHarm } from '../../../src/demo/break-it/stream-harm.ts';
+import {
+  harmText,
+  type LedgerLine,
+  recoveryText,
+  type StoredChange,
+  StreamHarm,
+} from '../../../src/demo/break-it/stream-harm.ts';
 
 const at = (second: number) => `2026-11-22T20:00:0${second}.000000Z`;
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { pythonSdk } from '../../../src/demo/devstack/python-sdk.ts';
+import { pythonSdk } from '../../../src/demo/lost-answer/official-sdk.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 
 /** A machine whose python3 is this script of the shell; without one it has none. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictRule } from '../../../src/domain/verdict-rule.ts';
+import { verdictRule } from '../../../src/domain/recompute-verdict.ts';
 import { placeEquity } from '../../support/commands/command-rig.ts';
 
 const of = { accountId: 'acct-1', orderId: 'o-1' } as const;

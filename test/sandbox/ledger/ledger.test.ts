@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { proveCommands } from '../../../src/demo/proof/prove-commands.ts';
+import { proveCommands } from '../../../src/demo/proof/judge-commands.ts';
 import { proveRun } from '../../../src/demo/proof/prove-run.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Ledger, maskSecrets } from '../../../src/sandbox/ledger/ledger.ts';

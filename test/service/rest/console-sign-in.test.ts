@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyOf } from '../../../src/service/rest/console/console-page.ts';
+import { policyOf } from '../../../src/service/rest/console/build-site.ts';
 import { ConsoleSignIn } from '../../../src/service/rest/console/console-sign-in.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import { freePort } from '../../../src/demo/devstack/free-port.ts';
 import { readCommandTruth } from '../../../src/demo/proof/command-truth.ts';
-import { type JournaledCommand, judgeCommands } from '../../../src/demo/proof/judge-commands.ts';
-import { journaledCommands } from '../../../src/demo/proof/prove-commands.ts';
+import { type JournaledCommand, journaledCommands, judgeCommands } from '../../../src/demo/proof/judge-commands.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { platformSettings } from '../../../src/sandbox/describe-sandbox.ts';

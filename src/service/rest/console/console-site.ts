@@ -6,8 +6,7 @@ import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { packageFile } from '../../../runtime/package-file.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
 import { sendProblem } from '../send-answer.ts';
-import { type BuiltSite, buildSite, type ConsoleFiles, filesIn } from './build-site.ts';
-import { policyOf } from './console-page.ts';
+import { type BuiltSite, buildSite, type ConsoleFiles, filesIn, policyOf } from './build-site.ts';
 import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
 
 interface ConsoleSiteDeps extends Pick<Ambient, 'clock' | 'log'> {

@@ -5,7 +5,6 @@ import { exposureList } from '../../../contract/rest-answers.ts';
 import { formatIfKnown, formatInstant } from '../../../domain/instant.ts';
 import type { AccountRepair } from '../../../store/account-repairs.ts';
 import type { AccountRow, AccountScope } from '../../../store/orders/order-reads.ts';
-import type { FollowedAccount } from '../account-states.ts';
 import { maySee } from '../auth/principal.ts';
 import { accountsOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
@@ -13,6 +12,7 @@ import { ofBody } from '../problem-codes.ts';
 import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
 import { type Route, route } from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
+import type { FollowedAccount } from '../service-view.ts';
 
 const accountPosition = z.tuple([z.string().max(128), streamField]);
 

@@ -12,9 +12,8 @@ import { type Command, type CommandWithEvidence, isUnresolved } from '../../../d
 import { decodeUpdate } from '../../../domain/encode-update.ts';
 import type { Order } from '../../../domain/order.ts';
 import { resembles } from '../../../domain/presumed-absent.ts';
-import { recomputeVerdict } from '../../../domain/recompute-verdict.ts';
+import { recomputeVerdict, verdictRule } from '../../../domain/recompute-verdict.ts';
 import type { ResolvingUpdate } from '../../../domain/resolving.ts';
-import { verdictRule } from '../../../domain/verdict-rule.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
@@ -280,8 +279,7 @@ async function planVerdict(
     );
     const isWhole = looked.length === orderIds.length && evidence.every(({ number }, at) => number === at + 1);
     const complete = isWhole && known.every((each) => each.complete);
-    const { state, because, agrees } = verdict;
-    return { state, because, rule: verdictRule(request, verdict), agrees, complete };
+    return { ...verdict, rule: verdictRule(request, verdict), complete };
   };
   return { rows: runs.reduce((sum, { rows }) => sum + rows, 0), recompute };
 }
