@@ -33,6 +33,15 @@ export function nextUnderId(baseline: Baseline, updates: readonly ResolvingUpdat
   return updates.filter(isNext).sort((a, b) => a.revision - b.revision)[0];
 }
 
+/** The order ended by other means first. */
+export function endedFirst(update: ResolvingUpdate): Verdict {
+  return verdictBy(update, 'moot', 'ended', endedAs(update.order));
+}
+
+export function endedAs({ status }: Pick<Order, 'status'>): Reason {
+  return { code: 'ORDER_ENDED', message: `the order was ${status} first` };
+}
+
 export function endedUnseen(update: ResolvingUpdate): Verdict {
   return verdictBy(update, 'moot', 'ended', {
     code: 'ORDER_ENDED',
@@ -79,7 +88,7 @@ export function pendingAfter(
   if (pending === undefined)
     return rival
       ? undefined
-      : { revision, ...(sourceVersion === undefined ? {} : { sourceVersion }), updatedAt: order.updatedAt };
+      : { revision, ...(sourceVersion !== undefined && { sourceVersion }), updatedAt: order.updatedAt };
   // The recorded place has no instant. The update has it.
   return pending.revision === revision ? { ...pending, updatedAt: order.updatedAt } : pending;
 }
@@ -109,8 +118,8 @@ function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', upda
       stream: order.stream,
       orderId: order.orderId,
       revision,
-      ...(sourceVersion === undefined ? {} : { sourceVersion: String(sourceVersion) }),
-      ...(sourceEpoch === 0 ? {} : { sourceEpoch }),
+      ...(sourceVersion !== undefined && { sourceVersion: String(sourceVersion) }),
+      ...(sourceEpoch !== 0 && { sourceEpoch }),
       cause,
       status: order.status,
       pendingAction: order.pendingAction,
@@ -145,7 +154,7 @@ export function verdictBy(
     event: `verdict_${result}`,
     because,
     orderId: update.order.orderId,
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason !== undefined && { reason }),
     evidence: factOf(because, update),
   };
 }

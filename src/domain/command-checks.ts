@@ -5,6 +5,8 @@ import {
   isFinal,
   isOfSecurities,
   isUnresolved,
+  type PlaceRequest,
+  type ReplaceRequest,
   type ReplaceTerms,
 } from './command.ts';
 import { compareDecimals } from './decimal.ts';
@@ -12,9 +14,6 @@ import { canonicalInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTerminal } from './order.ts';
 import { symbolLetters } from './symbol.ts';
-
-type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
-type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /**
  * Why a command is declined because of its order and account as we know them. Nothing is journaled,

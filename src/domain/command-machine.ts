@@ -22,33 +22,7 @@ export type Standing = CommandState | 'presumed_absent' | 'bound';
  * `resolveCommand`. `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's decision.
  */
-export const commandEvents = [
-  'repeated',
-  'answered_accepted',
-  'answered_rejected',
-  'answered_refused',
-  'answered_not_sent',
-  'answered_unknown',
-  'taken_over_sending',
-  'taken_over_prepared',
-  'reached',
-  'bound',
-  'bound_undecided',
-  'bound_rejected',
-  'bound_denied',
-  'bound_undecided_denied',
-  'bound_rejected_denied',
-  'verdict_applied',
-  'verdict_rejected',
-  'verdict_moot',
-  'verdict_conflict',
-  'presumed_absent',
-  'person_applied',
-  'person_rejected',
-  'person_not_sent',
-  'person_moot',
-] as const;
-export type CommandEvent = (typeof commandEvents)[number];
+export type CommandEvent = keyof typeof table;
 
 /**
  * `late_landing`: an order is there that should not be, by the command's state or by the platform's
@@ -84,7 +58,7 @@ type Cell = CommandState | 'late' | 'denied' | '·' | '!';
  * refused another request.
  */
 // biome-ignore format: a table
-const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = {
+const table = {
   repeated:               { open: 'open',     unknown: '!',        presumed_absent: '!',        accepted: '!',        bound: '!',        refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: '!' },
   answered_accepted:      { open: 'accepted', unknown: 'accepted', presumed_absent: 'accepted', accepted: '·',        bound: '·',        refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
   answered_rejected:      { open: 'rejected', unknown: 'rejected', presumed_absent: 'rejected', accepted: '·',        bound: 'rejected', refused: '·',    not_sent: '·',    applied: '·',      rejected: '·',    moot: '·',    conflict: '·' },
@@ -109,7 +83,9 @@ const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = 
   person_rejected:        { open: '!',        unknown: 'rejected', presumed_absent: 'rejected', accepted: 'rejected', bound: 'rejected', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'rejected' },
   person_not_sent:        { open: '!',        unknown: 'not_sent', presumed_absent: 'not_sent', accepted: 'not_sent', bound: 'not_sent', refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'not_sent' },
   person_moot:            { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     bound: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
-};
+} as const satisfies Readonly<Record<string, Readonly<Record<Standing, Cell>>>>;
+
+export const commandEvents = Object.keys(table) as readonly CommandEvent[];
 
 /** A place's state by its order alone. */
 const byOrder: Readonly<Partial<Record<CommandEvent, CommandState>>> = {
@@ -139,7 +115,7 @@ export function stateOf(standing: Standing): CommandState {
  * never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
-  const cell = table[event][standing];
+  const cell: Cell = table[event][standing];
   if (cell === '·') return 'ignored';
   if (cell === '!') return 'impossible';
   if (cell === 'late') return { to: byOrder[event] ?? stateOf(standing), alarm: 'late_landing' };
@@ -155,17 +131,7 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
  * - `answered_*`: by the table "observed → result"; also learnt late, from a socket whose process
  *   had lost the lane. `taken_over`: found by the next lane holder.
  */
-export const attemptEvents = [
-  'claimed',
-  'abandoned',
-  'answered_accepted',
-  'answered_rejected',
-  'answered_refused',
-  'answered_not_sent',
-  'answered_unknown',
-  'taken_over',
-] as const;
-export type AttemptEvent = (typeof attemptEvents)[number];
+export type AttemptEvent = keyof typeof attemptTable;
 
 export type AttemptTransition = { readonly to: AttemptState } | 'ignored' | 'impossible';
 
@@ -177,7 +143,7 @@ type AttemptCell = AttemptState | '·' | '!';
  * unsent, only the platform's word does. One answer never replaces another.
  */
 // biome-ignore format: a table
-const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, AttemptCell>>>> = {
+const attemptTable = {
   claimed:           { prepared: 'sending',  sending: '!',        unknown: '!',        accepted: '!', rejected: '!', refused: '!', not_sent: '!' },
   abandoned:         { prepared: 'not_sent', sending: 'not_sent', unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
   answered_accepted: { prepared: '!',        sending: 'accepted', unknown: 'accepted', accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
@@ -186,14 +152,16 @@ const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, 
   answered_not_sent: { prepared: 'not_sent', sending: 'not_sent', unknown: 'not_sent', accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
   answered_unknown:  { prepared: '!',        sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
   taken_over:        { prepared: 'not_sent', sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-};
+} as const satisfies Readonly<Record<string, Readonly<Record<AttemptState, AttemptCell>>>>;
+
+export const attemptEvents = Object.keys(attemptTable) as readonly AttemptEvent[];
 
 /**
  * An attempt's state after an event. Only the process that claimed it and knows nothing was written
  * may take it from `sending` to `abandoned`.
  */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
-  const cell = attemptTable[event][state];
+  const cell: AttemptCell = attemptTable[event][state];
   if (cell === '·') return 'ignored';
   return cell === '!' ? 'impossible' : { to: cell };
 }

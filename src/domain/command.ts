@@ -84,6 +84,9 @@ export type CommandRequest =
     }
   | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
 
+export type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
+export type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
+
 /**
  * A command's states. `open`: journaled, its attempt not answered yet. The others are results, in
  * the order they are usually reached:

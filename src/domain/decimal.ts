@@ -52,7 +52,7 @@ export function parseSpelledDecimal(text: unknown): Decimal | undefined {
   const decimal = parseDecimal(text);
   if (decimal !== undefined || typeof text !== 'string' || text.length > longestSpelled) return decimal;
   if (!spelled.test(text)) return undefined;
-  return parseDecimal(unsignedZero(new Wide(text.trim().replace(/^\+/, '')).toFixed()));
+  return parseDecimal(textOf(new Wide(text.trim().replace(/^\+/, ''))));
 }
 
 /**
@@ -85,12 +85,12 @@ export function addDecimals(a: Decimal, b: Decimal): Decimal {
 /** a − b, exact. */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   if (isSmallInteger(a) && isSmallInteger(b)) return String(Number(a) - Number(b));
-  return unsignedZero(new Wide(a).minus(b).toFixed());
+  return textOf(new Wide(a).minus(b));
 }
 
 /** a · b, exact: up to 80 fraction digits. */
 export function multiplyDecimals(a: Decimal, b: Decimal): Decimal {
-  return unsignedZero(new Wide(a).times(b).toFixed());
+  return textOf(new Wide(a).times(b));
 }
 
 /**
@@ -108,12 +108,12 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
  */
 export function divideRoundingUp(a: Decimal, b: Decimal): Decimal | undefined {
   if (b === '0') return undefined;
-  return unsignedZero(new Wide(a).dividedBy(b).toDecimalPlaces(usualFractionDigits, Exact.ROUND_CEIL).toFixed());
+  return textOf(new Wide(a).dividedBy(b).toDecimalPlaces(usualFractionDigits, Exact.ROUND_CEIL));
 }
 
 /** The next whole number not below it. */
 export function wholeRoundedUp(a: Decimal): Decimal {
-  return isSmallInteger(a) ? a : unsignedZero(new Wide(a).ceil().toFixed());
+  return isSmallInteger(a) ? a : textOf(new Wide(a).ceil());
 }
 
 /** An amount at an average price. */
@@ -142,7 +142,7 @@ export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefi
   const error = wholeError.times(a).plus(partError.times(b)).dividedBy(rest.abs());
   for (let digits = 0; digits < most; digits += 1) {
     const shorter = quotient.toDecimalPlaces(digits, Exact.ROUND_HALF_EVEN);
-    if (shorter.minus(quotient).abs().lessThanOrEqualTo(error)) return unsignedZero(shorter.toFixed());
+    if (shorter.minus(quotient).abs().lessThanOrEqualTo(error)) return textOf(shorter);
   }
   return cut(quotient, most);
 }
@@ -159,7 +159,7 @@ function fractionDigits(text: Decimal): number {
 }
 
 function cut(quotient: Exact, digits: number): Decimal {
-  return unsignedZero(quotient.toDecimalPlaces(digits).toFixed());
+  return textOf(quotient.toDecimalPlaces(digits));
 }
 
 /**
@@ -200,6 +200,6 @@ function compareMagnitudes(a: string, b: string): -1 | 0 | 1 {
   return a < b ? -1 : 1;
 }
 
-function unsignedZero(text: string): string {
-  return text === '-0' ? '0' : text;
+function textOf(value: Exact): Decimal {
+  return value.isZero() ? '0' : value.toFixed();
 }

@@ -2,8 +2,10 @@ import {
   type AccountPlaceTerms,
   type CommandRequest,
   isOfSecurities,
+  type PlaceRequest,
   type PredictionPlaceTerms,
   platformCurrency,
+  type ReplaceRequest,
   type ReplaceTerms,
 } from './command.ts';
 import {
@@ -78,9 +80,6 @@ export interface Measure {
   /** Why no quote can be compared with its prices. */
   readonly notCompared?: string;
 }
-
-type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
-type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /** One contract is for 100 shares. */
 const contractShares = '100';

@@ -14,37 +14,31 @@ export const streamPattern = new RegExp(`^(?:${streams.join('|')})$`);
  * transitions") plus `replaced` and `suspended`, which only account orders know. A status we don't
  * know is `unknown`; `statusRaw` keeps the platform's word.
  */
-export type OrderStatus =
-  | 'pending_new'
-  | 'new'
-  | 'partially_filled'
-  | 'filled'
-  | 'canceled'
-  | 'rejected'
-  | 'expired'
-  | 'replaced'
-  | 'done_for_day'
-  | 'suspended'
-  | 'unknown';
+export type OrderStatus = keyof typeof statusRanks;
 
-const statuses = {
-  pending_new: true,
-  new: true,
-  partially_filled: true,
-  filled: true,
-  canceled: true,
-  rejected: true,
-  expired: true,
-  replaced: true,
-  done_for_day: true,
-  suspended: true,
-  unknown: true,
-} as const satisfies Record<OrderStatus, true>;
+const terminalRank = 6;
 
-/** The type of `statuses` makes the compiler check that none is missing. */
-export const orderStatuses = Object.keys(statuses) as [OrderStatus, ...OrderStatus[]];
+/**
+ * Decides between two views of one order that agree on cumQty and updatedAt: how far along its life
+ * each is.
+ */
+const statusRanks = {
+  pending_new: 1,
+  new: 2,
+  partially_filled: 5,
+  filled: terminalRank,
+  canceled: terminalRank,
+  rejected: terminalRank,
+  expired: terminalRank,
+  replaced: terminalRank,
+  done_for_day: 3,
+  suspended: 4,
+  unknown: 0,
+} as const;
 
-export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
+export const orderStatuses = Object.keys(statusRanks) as [OrderStatus, ...OrderStatus[]];
+
+export type TerminalStatus = (typeof terminalPrecedence)[number];
 
 export interface Leg {
   /** Compact OCC option symbol, in its one form. */
@@ -252,13 +246,7 @@ export function orderKey(stream: Stream, orderId: string): string {
  * If several terminal statuses were seen, the first of these is shown (docs/merging.md, "Account
  * orders").
  */
-export const terminalPrecedence = [
-  'filled',
-  'replaced',
-  'canceled',
-  'expired',
-  'rejected',
-] as const satisfies readonly TerminalStatus[];
+export const terminalPrecedence = ['filled', 'replaced', 'canceled', 'expired', 'rejected'] as const;
 
 /**
  * Only a correction can follow it. `done_for_day` and `suspended` orders may work again; `unknown`
@@ -267,26 +255,6 @@ export const terminalPrecedence = [
 export function isTerminal(status: OrderStatus): status is TerminalStatus {
   return statusRanks[status] === terminalRank;
 }
-
-const terminalRank = 6;
-
-/**
- * Decides between two views of one order that agree on cumQty and updatedAt: how far along its life
- * each is.
- */
-const statusRanks: Readonly<Record<OrderStatus, number>> = {
-  unknown: 0,
-  pending_new: 1,
-  new: 2,
-  done_for_day: 3,
-  suspended: 4,
-  partially_filled: 5,
-  filled: terminalRank,
-  replaced: terminalRank,
-  canceled: terminalRank,
-  expired: terminalRank,
-  rejected: terminalRank,
-};
 
 export function statusRank(status: OrderStatus): number {
   return statusRanks[status];

@@ -1,5 +1,7 @@
 import {
   aboveBaseline,
+  endedAs,
+  endedFirst,
   endedUnseen,
   flaggedBy,
   isAbove,
@@ -129,10 +131,10 @@ function replaceEnded(update: ResolvingUpdate, successor: Resolving['successor']
   const { order } = update;
   if (successor === undefined) {
     const reference = order.clientOrderRef ?? order.clOrdId;
-    return { kind: 'look_for_successor', orderId: order.orderId, ...(reference === undefined ? {} : { reference }) };
+    return { kind: 'look_for_successor', orderId: order.orderId, ...(reference !== undefined && { reference }) };
   }
   if (successor.orderId === undefined)
-    return verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${order.status} first` });
+    return endedFirst(update);
   const message = `the order was ${order.status}, and order ${successor.orderId} took its place`;
   return verdictBy(update, 'conflict', 'successor', { code: 'SUCCESSOR_FOUND', message });
 }
@@ -284,15 +286,14 @@ function endedBefore({ request, orderId = '' }: Command, { status, revision }: B
     event: 'verdict_moot',
     because: 'ended',
     orderId,
-    reason: { code: 'ORDER_ENDED', message: `the order was ${status} first` },
+    reason: endedAs({ status }),
     evidence: { kind: 'read', code: 'still_ended', detail: { stream: request.stream, orderId, revision, status } },
   };
 }
 
 function ended(update: ResolvingUpdate, wasRefused: boolean): Verdict {
-  const { status } = update.order;
-  if (status === 'canceled' && !wasRefused) return verdictBy(update, 'applied', 'canceled');
-  return verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${status} first` });
+  const isCanceled = update.order.status === 'canceled' && !wasRefused;
+  return isCanceled ? verdictBy(update, 'applied', 'canceled') : endedFirst(update);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { aboveBaseline, endedUnseen, flaggedBy, isConfirmed, nextUnderId, verdictBy } from './above-baseline.ts';
+import { aboveBaseline, endedFirst, endedUnseen, flaggedBy, isConfirmed, nextUnderId } from './above-baseline.ts';
 import { isFinal } from './command.ts';
 import { isTerminal } from './order.ts';
 import { resolvePlace } from './resolve-place.ts';
@@ -31,7 +31,7 @@ export function resolveSuccessor(resolving: Resolving): Finding {
     if (successor === undefined)
       return { kind: 'look_for_successor', orderId: request.orderId, ...(reference !== undefined && { reference }) };
     if (successor.orderId !== undefined) return nothing;
-    return verdictBy(update, 'moot', 'ended', { code: 'ORDER_ENDED', message: `the order was ${order.status} first` });
+    return endedFirst(update);
   }
   return nothing;
 }

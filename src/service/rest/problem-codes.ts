@@ -160,11 +160,6 @@ const known = {
 
 export type ProblemCode = keyof typeof known;
 
-/** For a route whose body is no order. */
-export const ofBody = ['INVALID_BODY', 'UNKNOWN_FIELD'] as const;
-/** For a route that the account's process carries out. */
-export const atHolder = ['NOT_LEADER', 'FORWARD_UNANSWERED'] as const;
-
 export const problemCodes = Object.keys(known) as readonly ProblemCode[];
 
 export function statusOf(code: ProblemCode): number {

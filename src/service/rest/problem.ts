@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { Random } from '../../runtime/random.ts';
-import { UnreadableRowError } from '../../store/unreadable-row.ts';
 import { type BrokenLimit, type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 
 /** Our one body for error answers: RFC 9457, with the fields for a program to act on. */
@@ -69,37 +68,6 @@ export function problem(
     ...besides,
   };
 }
-
-/** The database can't be reached, or did not answer in time: `cause` says which. */
-export class StoreUnavailableError extends Error {}
-
-/**
- * Reads from the port `OrderReads`. If the database did not answer, the answer is 503: callers can
- * then distinguish it from our own faults. A row that can't be read is no reason to ask again.
- */
-export function readStore<T>(read: Promise<T>): Promise<T> {
-  return read.catch((error: unknown) => {
-    if (error instanceof UnreadableRowError) throw error;
-    throw new StoreUnavailableError('the database did not answer', { cause: error });
-  });
-}
-
-/** The code for an error while answering. */
-export function codeOf(error: unknown): ProblemCode {
-  if (error instanceof UnreadableRowError) return 'UNREADABLE_ROW';
-  if (error instanceof StoreUnavailableError) return 'STORE_UNAVAILABLE';
-  if (!(error instanceof Error)) return 'INTERNAL';
-  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 'TOO_SLOW';
-  return ('statusCode' in error && codesOfFramework[Number(error.statusCode)]) || 'INTERNAL';
-}
-
-const codesOfFramework: Readonly<Record<number, ProblemCode>> = {
-  400: 'BAD_REQUEST',
-  413: 'TOO_LARGE',
-  414: 'URL_TOO_LONG',
-  415: 'MEDIA_TYPE',
-  503: 'TOO_SLOW',
-};
 
 const codesOfParser: Readonly<Record<string, readonly [code: ProblemCode, detail?: string]>> = {
   HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE'],

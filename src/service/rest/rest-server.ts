@@ -14,7 +14,7 @@ import { MadeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault, pathOf } from './request-headers.ts';
-import type { RestParts, RouteParts } from './route-parts.ts';
+import type { RestParts, RouteParts } from './route.ts';
 import { routeTable } from './route-table.ts';
 import { answerProblem, answerUnknownPath, observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';

@@ -1,6 +1,5 @@
 import type { Route } from './route.ts';
 import { backfillAccount, listAccounts, listRepairs, readAccount, showExposure } from './routes/accounts.ts';
-import { approve, listApprovals } from './routes/approvals.ts';
 import { cancelAfter, cancelAllOfAccount, cancelAllOfService } from './routes/cancel-all.ts';
 import { listCommands, probe, resolveCommand, showCommand } from './routes/commands.ts';
 import {
@@ -14,7 +13,15 @@ import {
   showDeadLetterJob,
 } from './routes/dead-letters.ts';
 import { drainInstance, pinShard, showFleet, undrainInstance, unpinShard } from './routes/fleet.ts';
-import { haltAccount, haltService, listHalts, resumeAccount, resumeService } from './routes/halts.ts';
+import {
+  approve,
+  haltAccount,
+  haltService,
+  listApprovals,
+  listHalts,
+  resumeAccount,
+  resumeService,
+} from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
 import { countOrders, listOrders } from './routes/order-lists.ts';
 import {
@@ -28,8 +35,15 @@ import {
   replacePredictionOrder,
 } from './routes/orders.ts';
 import { previewOrder, previewPredictionOrder, previewPredictionReplace, previewReplace } from './routes/previews.ts';
-import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
-import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
+import {
+  listConsumers,
+  showAsyncapi,
+  showCaller,
+  showHistory,
+  showOpenapi,
+  showPage,
+  showStatus,
+} from './routes/service.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { type Besides, codeOf, problem, problemType, StoreUnavailableError } from './problem.ts';
+import { UnreadableRowError } from '../../store/unreadable-row.ts';
+import { type Besides, problem, problemType } from './problem.ts';
 import { type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
-import type { Route } from './route.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -49,13 +49,48 @@ export function answerProblem(log: Logger, error: unknown, reply: FastifyReply):
   return sendProblem(reply, code);
 }
 
+/** The database can't be reached, or did not answer in time: `cause` says which. */
+class StoreUnavailableError extends Error {}
+
+/**
+ * Reads from the port `OrderReads`. If the database did not answer, the answer is 503: callers can
+ * then distinguish it from our own faults. A row that can't be read is no reason to ask again.
+ */
+export function readStore<T>(read: Promise<T>): Promise<T> {
+  return read.catch((error: unknown) => {
+    if (error instanceof UnreadableRowError) throw error;
+    throw new StoreUnavailableError('the database did not answer', { cause: error });
+  });
+}
+
+/** The code for an error while answering. */
+function codeOf(error: unknown): ProblemCode {
+  if (error instanceof UnreadableRowError) return 'UNREADABLE_ROW';
+  if (error instanceof StoreUnavailableError) return 'STORE_UNAVAILABLE';
+  if (!(error instanceof Error)) return 'INTERNAL';
+  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 'TOO_SLOW';
+  return ('statusCode' in error && codesOfFramework[Number(error.statusCode)]) || 'INTERNAL';
+}
+
+const codesOfFramework: Readonly<Record<number, ProblemCode>> = {
+  400: 'BAD_REQUEST',
+  413: 'TOO_LARGE',
+  414: 'URL_TOO_LONG',
+  415: 'MEDIA_TYPE',
+  503: 'TOO_SLOW',
+};
+
 /**
  * Answers a body without the route's shape. An unknown field is reported with the platform's own
  * code for it (specification, "Errors").
  */
-export function sendBodyFaults({ problems }: Route, reply: FastifyReply, faults: readonly Fault[]): FastifyReply {
+export function sendBodyFaults(
+  reply: FastifyReply,
+  { problems = [] }: { readonly problems?: readonly ProblemCode[] },
+  faults: readonly Fault[],
+): FastifyReply {
   const unknown = faults.every(({ message }) => message === 'is not a field of this body');
-  const code = problems?.includes('INVALID_ORDER') ? 'INVALID_ORDER' : 'INVALID_BODY';
+  const code = problems.includes('INVALID_ORDER') ? 'INVALID_ORDER' : 'INVALID_BODY';
   return sendProblem(reply, unknown ? 'UNKNOWN_FIELD' : code, undefined, { faults });
 }
 

@@ -8,8 +8,7 @@ import type { Journaled, Submission } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath, doubtAnswer } from './command-answer.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
-import type { Call } from './route.ts';
-import type { RouteParts } from './route-parts.ts';
+import type { Call, RouteParts } from './route.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
 import { sendNotDone } from './send-not-done.ts';
 

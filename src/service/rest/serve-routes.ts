@@ -10,8 +10,7 @@ import { readBody } from './read-body.ts';
 import type { ReadGate, ReadPass } from './read-gate.ts';
 import { idKinds, notFound, pageDefault } from './request-fields.ts';
 import { headerFaults } from './request-headers.ts';
-import { type Call, isRead, type Route } from './route.ts';
-import type { RouteParts } from './route-parts.ts';
+import { type Call, isRead, type Route, type RouteParts } from './route.ts';
 import { sendBodyFaults, sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
@@ -156,7 +155,7 @@ function serve(
   if (typeof accountId === 'string' && !maySee(principal.accounts, accountId))
     return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
   const parsed = route.parse?.(json.value) ?? { ok: true };
-  if (!parsed.ok) return sendBodyFaults(route, reply, parsed.faults);
+  if (!parsed.ok) return sendBodyFaults(reply, route, parsed.faults);
   const { ok: _ok, ...body } = parsed;
   return handle({ request, reply, principal, params, query: query.value, body });
 }

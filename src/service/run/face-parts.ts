@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { HealthRegistry } from '../../observability/health.ts';
 import { readPipeline } from '../fleet/pipeline-reading.ts';
 import { AdminServer } from '../rest/admin-server.ts';
-import type { RestParts } from '../rest/route-parts.ts';
+import type { RestParts } from '../rest/route.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import type { Joined } from './fleet-parts.ts';
 import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';

@@ -13,7 +13,7 @@ import { DemoPass } from '../rest/console/demo-pass.ts';
 import { Forwarding } from '../rest/instances/forwarding.ts';
 import { readGateDefaults } from '../rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
-import type { RestParts } from '../rest/route-parts.ts';
+import type { RestParts } from '../rest/route.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
 import type { Joined } from './fleet-parts.ts';
 

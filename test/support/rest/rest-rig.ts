@@ -13,7 +13,7 @@ import { DemoPass } from '../../../src/service/rest/console/demo-pass.ts';
 import { Forwarding } from '../../../src/service/rest/instances/forwarding.ts';
 import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../../../src/service/rest/rest-server.ts';
-import type { RestParts } from '../../../src/service/rest/route-parts.ts';
+import type { RestParts } from '../../../src/service/rest/route.ts';
 import type { FollowedAccount } from '../../../src/service/rest/service-view.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import type { AuditTrailEntry } from '../../../src/store/commands/command-journal.ts';

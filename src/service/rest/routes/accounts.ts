@@ -7,11 +7,9 @@ import type { AccountRepair } from '../../../store/account-repairs.ts';
 import type { AccountRow, AccountScope } from '../../../store/orders/order-reads.ts';
 import { maySee } from '../auth/principal.ts';
 import { accountsOfAll } from '../instances/over-instances.ts';
-import { readStore } from '../problem.ts';
-import { ofBody } from '../problem-codes.ts';
 import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
-import { type Route, route } from '../route.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { ofBody, type Route, route } from '../route.ts';
+import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 import type { FollowedAccount } from '../service-view.ts';
 
 const accountPosition = z.tuple([z.string().max(128), streamField]);

@@ -16,11 +16,8 @@ import { refuseScope, scopeOfPath, wordOf } from '../auth/operator-scope.ts';
 import { maySee, type Principal } from '../auth/principal.ts';
 import { wasForwarded } from '../instances/forwarding.ts';
 import { cancelAfterOfAll, cancelAllOfAll, longActMs } from '../instances/over-instances.ts';
-import { readStore } from '../problem.ts';
-import { atHolder, ofBody } from '../problem-codes.ts';
-import { type Call, type Route, route } from '../route.ts';
-import type { RouteParts } from '../route-parts.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { atHolder, type Call, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 import { submitResultBody } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
 

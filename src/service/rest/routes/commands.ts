@@ -20,8 +20,6 @@ import { commandAnswer, commandTimeline } from '../command-answer.ts';
 import { wasForwarded } from '../instances/forwarding.ts';
 import { longActMs } from '../instances/over-instances.ts';
 import { probeAll } from '../instances/probe-all.ts';
-import { readStore } from '../problem.ts';
-import { atHolder, ofBody } from '../problem-codes.ts';
 import {
   accountField,
   cursorField,
@@ -32,12 +30,11 @@ import {
   positionField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { type Route, route } from '../route.ts';
-import type { RouteParts } from '../route-parts.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { atHolder, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 import { sendCommandState } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';
-import { requestedAnswer } from './approvals.ts';
+import { requestedAnswer } from './halts.ts';
 
 /** When a page's last command was made, and its id. */
 const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);

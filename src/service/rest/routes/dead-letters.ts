@@ -13,8 +13,6 @@ import {
 import { type DeadLetterJob, mostOpenJobs } from '../../../store/dead-letters/dead-letter-access.ts';
 import { wordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { readStore } from '../problem.ts';
-import { ofBody } from '../problem-codes.ts';
 import {
   accountField,
   cursorField,
@@ -25,9 +23,8 @@ import {
   streamField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { type Call, type Route, route } from '../route.ts';
-import type { RouteParts } from '../route-parts.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { type Call, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 
 /** The number of a page's last row. */
 const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);

@@ -2,11 +2,9 @@ import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { fleetAnswer } from '../../../contract/fleet-answer.ts';
 import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
 import { refuseScope, wordOf } from '../auth/operator-scope.ts';
-import { readStore } from '../problem.ts';
-import { ofBody } from '../problem-codes.ts';
 import { notFound } from '../request-fields.ts';
-import { type Route, route } from '../route.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { ofBody, type Route, route } from '../route.ts';
+import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 
 export const showFleet: Route = {
   method: 'GET',

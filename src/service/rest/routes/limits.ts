@@ -5,11 +5,10 @@ import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import type { LimitsNow } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { ofBody } from '../problem-codes.ts';
-import { type Route, route } from '../route.ts';
+import { ofBody, type Route, route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendNotDone } from '../send-not-done.ts';
-import { requestedAnswer } from './approvals.ts';
+import { requestedAnswer } from './halts.ts';
 
 export const listLimits: Route = {
   method: 'GET',

@@ -4,10 +4,9 @@ import { orderFilters } from '../../../contract/list-filters.ts';
 import { orderCounts, orderPage } from '../../../contract/rest-answers.ts';
 import { isInstant } from '../../../domain/instant.ts';
 import type { StoredOrder } from '../../../store/orders/order-reads.ts';
-import { readStore } from '../problem.ts';
 import { accountField, cursorField, idKinds, limitField, pageDefault, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
-import { sendJson } from '../send-answer.ts';
+import { readStore, sendJson } from '../send-answer.ts';
 
 const orderId = z.string().regex(idKinds.orderId);
 const positions = {

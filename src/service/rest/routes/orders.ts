@@ -16,12 +16,10 @@ import { securitiesStream } from '../../../contract/words.ts';
 import type { Stream } from '../../../domain/order.ts';
 import { securitiesStreams } from '../../../domain/streams.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
-import { readStore } from '../problem.ts';
-import { atHolder } from '../problem-codes.ts';
 import { accountField, limitField, pageDefault } from '../request-fields.ts';
 import { alreadyHas, tagOf } from '../request-headers.ts';
-import { type Route, route } from '../route.ts';
-import { sendJsonText, sendProblem } from '../send-answer.ts';
+import { atHolder, type Route, route } from '../route.ts';
+import { readStore, sendJsonText, sendProblem } from '../send-answer.ts';
 import { placeOf, predictionPlaceOf, replaceOf, sendCommand } from '../send-command.ts';
 import { storedOrderText } from './order-lists.ts';
 

@@ -15,10 +15,8 @@ import {
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Preview, PreviewAsked } from '../../commands/commands.ts';
 import { maySee } from '../auth/principal.ts';
-import { atHolder } from '../problem-codes.ts';
 import { readIfMatch } from '../request-headers.ts';
-import { type Call, type Route, route } from '../route.ts';
-import type { RouteParts } from '../route-parts.ts';
+import { atHolder, type Call, type Route, type RouteParts, route } from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
 import { type Asked, placeOf, predictionPlaceOf, replaceOf } from '../send-command.ts';
 import { sendNotDone } from '../send-not-done.ts';

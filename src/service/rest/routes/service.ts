@@ -6,7 +6,7 @@ import { msOf } from '../../../domain/instant.ts';
 import { scopes } from '../auth/principal.ts';
 import { statusOfAll } from '../instances/status-of-all.ts';
 import { type Route, route } from '../route.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
+import { sendJson, sendJsonText, sendProblem } from '../send-answer.ts';
 
 export const showCaller: Route = {
   method: 'GET',
@@ -77,4 +77,43 @@ export const listConsumers: Route = {
     reply.header('retry-after', '5');
     return sendProblem(reply, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
   },
+};
+
+const ofDocuments = { method: 'GET', tag: 'documents', scopes: 'public' } as const;
+
+export const showOpenapi: Route = {
+  ...ofDocuments,
+  path: '/openapi.json',
+  operationId: 'getOpenapi',
+  summary: 'This interface as OpenAPI 3.1',
+  answers: { 200: { describe: 'OpenAPI 3.1', type: 'application/json', example: { openapi: '3.1.0' } } },
+  handle: ({ documents }, { reply }) => sendJsonText(reply, 200, documents.openapi),
+};
+
+export const showAsyncapi: Route = {
+  ...ofDocuments,
+  path: '/asyncapi.json',
+  operationId: 'getAsyncapi',
+  summary: 'The topics on Kafka and the stream of updates as AsyncAPI 3',
+  answers: { 200: { describe: 'AsyncAPI 3', type: 'application/json', example: { asyncapi: '3.0.0' } } },
+  handle: ({ documents }, { reply }) => sendJsonText(reply, 200, documents.asyncapi),
+};
+
+export const showPage: Route = {
+  ...ofDocuments,
+  path: '/docs',
+  operationId: 'getDocsPage',
+  summary: 'This interface as a page',
+  answers: {
+    200: {
+      describe: 'HTML without scripts, and without anything from elsewhere',
+      type: 'text/html',
+      example: '<!doctype html>',
+    },
+  },
+  handle: ({ documents }, { reply }) =>
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', documents.pagePolicy)
+      .send(documents.page),
 };

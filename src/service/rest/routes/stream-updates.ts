@@ -3,10 +3,9 @@ import { z } from 'zod';
 import type { StreamedEvent } from '../../../store/orders/order-reads.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { AuthResult } from '../auth/principal.ts';
-import { readStore } from '../problem.ts';
 import { accountField, streamField } from '../request-fields.ts';
 import { route } from '../route.ts';
-import { sendProblem } from '../send-answer.ts';
+import { readStore, sendProblem } from '../send-answer.ts';
 import type { TokenVerdict } from '../stream/stream-client.ts';
 import { parseStreamId, ResponseSink, streamIdPattern } from '../stream/stream-event.ts';
 
