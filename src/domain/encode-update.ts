@@ -1,6 +1,6 @@
-import type { BatchProof } from './batch-proof.ts';
+import type { BatchProof } from './committed-batch.ts';
 import type { Fill, Head } from './head.ts';
-import { formatInstant } from './instant.ts';
+import { formatIfKnown, formatInstant } from './instant.ts';
 import type { Cause, Watermark } from './observation.ts';
 import type { Order } from './order.ts';
 import type { ResolvingUpdate } from './resolving.ts';
@@ -100,36 +100,21 @@ export const watermarkSchema = 'tidemark.watermarks.v1';
  * ISO 8601; `from` and `to` bound the time of possible loss.
  */
 export function encodeWatermark(mark: Watermark, proof?: BatchProof): string {
-  const {
-    markId,
-    stream,
-    accountIds,
-    event,
-    atMs,
-    fromMs,
-    toMs,
-    reason,
-    ordersRead,
-    ordersRepaired,
-    repairedOrderIds,
-    unreadOrderIds,
-  } = mark;
   return JSON.stringify({
-    eventId: markId,
+    eventId: mark.markId,
     schema: watermarkSchema,
-    stream,
-    accountIds,
-    event,
-    at: formatInstant(atMs),
-    ...(fromMs === undefined ? undefined : { from: formatInstant(fromMs) }),
-    ...(toMs === undefined ? undefined : { to: formatInstant(toMs) }),
-    ...(reason === undefined ? undefined : { reason }),
-    // `JSON.stringify` leaves out undefined values.
-    ordersRead,
-    ordersRepaired,
-    repairedOrderIds,
-    unreadOrderIds,
-    ...(proof && { proof: { ...proof, after: proof.after.toString(), upTo: proof.upTo.toString() } }),
+    stream: mark.stream,
+    accountIds: mark.accountIds,
+    event: mark.event,
+    at: formatInstant(mark.atMs),
+    from: formatIfKnown(mark.fromMs),
+    to: formatIfKnown(mark.toMs),
+    reason: mark.reason,
+    ordersRead: mark.ordersRead,
+    ordersRepaired: mark.ordersRepaired,
+    repairedOrderIds: mark.repairedOrderIds,
+    unreadOrderIds: mark.unreadOrderIds,
+    proof: proof && { ...proof, after: proof.after.toString(), upTo: proof.upTo.toString() },
   });
 }
 

@@ -112,7 +112,7 @@ export function formatInstant(epochMs: number): string {
 let lastMs = Number.NaN;
 let lastText = '';
 
-/** The same for a time that may not be known; `JSON.stringify` leaves undefined out. */
+/** The same for a time we may not know; `JSON.stringify` leaves undefined out. */
 export function formatIfKnown(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : formatInstant(epochMs);
 }

@@ -13,7 +13,7 @@ import { compareDecimals } from './decimal.ts';
 import type { Doubt, Head, Reduction } from './head.ts';
 import { compareInstants, sameToCoarser } from './instant.ts';
 import { correctInstrument, shownInstrument } from './joined-instrument.ts';
-import type { Observation } from './observation.ts';
+import type { Observation, ReductionRules } from './observation.ts';
 import {
   isTerminal,
   isTold,
@@ -24,40 +24,18 @@ import {
   terminalPrecedence,
 } from './order.ts';
 import { composeOrder, showRegisters } from './order-code.ts';
-import {
-  asAnotherOrder,
-  beginNext,
-  changedFields,
-  contradictedFields,
-  deriveFill,
-  ownFields,
-  ownOfNext,
-} from './order-fields.ts';
-import {
-  contradictedIdentity,
-  contradictsContent,
-  contradictsInstrument,
-  contradictsSpeltLegs,
-} from './view-content.ts';
+import { beginNext, changedFields, contradictedFields, deriveFill, ownFields, ownOfNext } from './order-fields.ts';
+import { contradictsContent, contradictsInstrument, contradictsSpeltLegs } from './view-content.ts';
 
 /**
  * Account orders (equities and options, unversioned). The new view joins all before it. A revision
  * is made if the order shown by the join has changed. Stream events and list rows are treated
  * alike.
  */
-export function joinAccount(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
+export const byJoin: ReductionRules = { first: firstRevision, next: nextOrder, goOn: joinAccount };
+
+function joinAccount(head: Head, observation: Observation): Reduction {
   const { view } = observation;
-  if (head === undefined) return firstRevision(observation, own);
-  const contradiction = contradictedIdentity(head.order, view);
-  if (contradiction !== undefined) {
-    return {
-      result: 'conflict',
-      reason: 'identity_changed',
-      detail: `${contradiction} differs from the one first seen`,
-    };
-  }
-  const another = asAnotherOrder(head, observation);
-  if (another !== undefined) return another === 'begins' ? nextOrder(head, view, own) : another;
   const held = recallJoin(head);
   const { correction, formerly, side, former } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
@@ -115,7 +93,7 @@ function firstRevision(observation: Observation, own: OwnFields): Reduction {
 }
 
 /** Views up to the confirming read show the order before. */
-function nextOrder(head: Head, view: OrderView, own: OwnFields): Reduction {
+function nextOrder(head: Head, { view }: Observation, own: OwnFields): Reduction {
   const joined = joinOfView(view);
   const order = presentAccount(joined, ownOfNext(head, own));
   const { correction } = head.join as AccountMemory;

@@ -1,5 +1,5 @@
-import type { Doubt } from './head.ts';
-import type { OrderView, Stream } from './order.ts';
+import type { Doubt, Head, Reduction } from './head.ts';
+import type { OrderView, OwnFields, Stream } from './order.ts';
 
 /**
  * An observation's source. Every fact about an order comes as one of these and goes through ingest.
@@ -47,6 +47,16 @@ export interface Observation {
   readonly onDoubt?: ((observation: Observation, doubt: Doubt | 'dead_lettered', revision: number) => void) | undefined;
   /** Of the stream: all that its connection had sent before then was read. By both clocks. */
   readonly upTo?: { readonly wallMs: number; readonly monotonicMs: number } | undefined;
+}
+
+/**
+ * A stream's rules for an order's first observation, for the first one after its id was given again,
+ * and for all others.
+ */
+export interface ReductionRules {
+  readonly first: (observation: Observation, own: OwnFields) => Reduction;
+  readonly next: (head: Head, observation: Observation, own: OwnFields) => Reduction;
+  readonly goOn: (head: Head, observation: Observation) => Reduction;
 }
 
 /**

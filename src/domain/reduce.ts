@@ -1,7 +1,7 @@
 import type { Head, Reduction, UnreadableHead } from './head.ts';
 import { compareInstants } from './instant.ts';
-import { joinAccount } from './join-account.ts';
-import type { Observation } from './observation.ts';
+import { byJoin } from './join-account.ts';
+import type { Observation, ReductionRules } from './observation.ts';
 import type { Order, OrderView, OwnFields } from './order.ts';
 import { composeOrder } from './order-code.ts';
 import {
@@ -37,18 +37,13 @@ interface PredictionMemory {
  * epoch. An unversioned reply must not open an epoch, or the complete list read before it would be
  * refused.
  */
-function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
-  if (head === undefined) return accept(undefined, observation, own);
-  const contradiction = contradictedIdentity(head.order, observation.view);
-  if (contradiction !== undefined) {
-    return {
-      result: 'conflict',
-      reason: 'identity_changed',
-      detail: `${contradiction} differs from the one first seen`,
-    };
-  }
-  const another = asAnotherOrder(head, observation);
-  if (another !== undefined) return another === 'begins' ? nextOrder(head, observation, own) : another;
+const byVersion: ReductionRules = {
+  first: (observation, own) => accept(undefined, observation, own),
+  next: nextOrder,
+  goOn: reducePrediction,
+};
+
+function reducePrediction(head: Head, observation: Observation): Reduction {
   const held = head.sourceVersion;
   const { sourceVersion } = observation;
   const heldEpoch = head.order.sourceEpoch ?? 0;
@@ -188,15 +183,24 @@ function excerpt(order: Order, field: string): string {
  * carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
-  const byVersion = traits[observation.view.stream].reduction === 'versioned';
-  const reduction = byVersion ? reducePrediction(head, observation, own) : joinAccount(head, observation, own);
-  return head?.join['inQuestion'] === true ? answered(head, observation, reduction) : reduction;
+  const { view } = observation;
+  const rules = traits[view.stream].reduction === 'versioned' ? byVersion : byJoin;
+  if (head === undefined) return rules.first(observation, own);
+  const contradiction = contradictedIdentity(head.order, view);
+  if (contradiction !== undefined) return identityChanged(contradiction);
+  const another = asAnotherOrder(head, observation);
+  if (another !== undefined) return another === 'begins' ? rules.next(head, observation, own) : another;
+  const reduction = rules.goOn(head, observation);
+  return head.join['inQuestion'] === true ? answered(head, observation, reduction) : reduction;
+}
+
+function identityChanged(field: string): Extract<Reduction, { result: 'conflict' }> {
+  return { result: 'conflict', reason: 'identity_changed', detail: `${field} differs from the one first seen` };
 }
 
 /** REST shows our order: its id is not in question any more. */
-function answered(head: Head, { view, cause }: Observation, reduction: Reduction): Reduction {
-  if (reduction.result === 'conflict' || reduction.head !== undefined) return reduction;
-  if (cause === 'stream' || isAnotherOrder(head, view)) return reduction;
+function answered(head: Head, { cause }: Observation, reduction: Reduction): Reduction {
+  if (reduction.result === 'conflict' || reduction.head !== undefined || cause === 'stream') return reduction;
   const { inQuestion: _answered, ...join } = head.join;
   return { ...reduction, head: { ...head, join } };
 }
@@ -242,8 +246,7 @@ export function reduceUnreadable(
   own: OwnFields = firstSeen,
 ): Extract<Reduction, { result: 'applied' | 'conflict' }> {
   const { view, cause, sourceVersion, sourceEpoch } = observation;
-  if (view.accountId !== stored.accountId)
-    return { result: 'conflict', reason: 'identity_changed', detail: 'accountId differs from the one first seen' };
+  if (view.accountId !== stored.accountId) return identityChanged('accountId');
   // Only the state knew the stored version's epoch.
   const isBelow = sourceEpoch === 0 && sourceVersion !== undefined && sourceVersion < (stored.sourceVersion ?? 0n);
   const fresh = cause === 'stream' || isBelow ? undefined : reduce(undefined, observation, own);

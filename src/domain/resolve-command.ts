@@ -133,8 +133,7 @@ function replaceEnded(update: ResolvingUpdate, successor: Resolving['successor']
     const reference = order.clientOrderRef ?? order.clOrdId;
     return { kind: 'look_for_successor', orderId: order.orderId, ...(reference !== undefined && { reference }) };
   }
-  if (successor.orderId === undefined)
-    return endedFirst(update);
+  if (successor.orderId === undefined) return endedFirst(update);
   const message = `the order was ${order.status}, and order ${successor.orderId} took its place`;
   return verdictBy(update, 'conflict', 'successor', { code: 'SUCCESSOR_FOUND', message });
 }

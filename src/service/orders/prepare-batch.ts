@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BatchProof } from '../../domain/batch-proof.ts';
-import type { LogRow } from '../../domain/committed-batch.ts';
+import type { BatchProof, LogRow } from '../../domain/committed-batch.ts';
 import {
   encodeHeadJoin,
   encodeOrder,

@@ -60,20 +60,22 @@ interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly schema: JsonSchema;
 }
 
 export interface Response {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
-  readonly content?: Readonly<Record<string, MediaType>>;
+  readonly headers?:
+    | Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>
+    | undefined;
+  readonly content?: Readonly<Record<string, MediaType>> | undefined;
 }
 
 /** A body with one type, and examples by their names. */
 interface MediaType {
   readonly schema: JsonSchema;
-  readonly examples?: Readonly<Record<string, object>>;
+  readonly examples?: Readonly<Record<string, object>> | undefined;
 }
 
 export type Operation = ReturnType<typeof operationOf>;
@@ -84,20 +86,16 @@ function operationOf(route: Route) {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.describe === undefined ? {} : { description: route.describe }),
+    description: route.describe,
     tags: [route.tag],
     // One requirement for each scope: any one is enough. Roles are allowed there for `http` schemes
     // since 3.1.
     security: scopes === 'public' ? [{}] : scopes.map((scope) => ({ bearer: [scope] })),
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': bodyOf(route.body, route.operationId) },
-          },
-        }),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: route.body && {
+      required: true,
+      content: { 'application/json': bodyOf(route.body, route.operationId) },
+    },
     responses: { ...answersOf(route), ...problemsOf(route) },
   };
 }
@@ -119,13 +117,7 @@ function queryParameters({ query }: Route): Parameter[] {
   ) as Pick<z.core.JSONSchema.BaseSchema, 'properties' | 'required'>;
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = typeof property === 'boolean' ? {} : property;
-    return {
-      name,
-      in: 'query',
-      required: required.includes(name),
-      ...(description === undefined ? {} : { description }),
-      schema,
-    };
+    return { name, in: 'query', required: required.includes(name), description, schema };
   });
 }
 
@@ -144,30 +136,27 @@ function answersOf({ answers, operationId }: Route): Record<string, Response> {
 
 function bodyOf(shape: z.ZodType, operationId: string, status?: number): MediaType {
   const named = examplesOf(shape, operationId, status).map(({ name, value }) => [name, { value }]);
-  return { schema: refTo(shape), ...(named.length === 0 ? {} : { examples: Object.fromEntries(named) }) };
+  return { schema: refTo(shape), examples: named.length === 0 ? undefined : Object.fromEntries(named) };
 }
 
 /** A body without a shape of ours: text, or a document. */
 function opaqueBody({ type = 'application/json', example }: Answer): MediaType {
   const schema = { type: type === 'application/json' ? 'object' : 'string' };
-  return { schema, ...(example === undefined ? {} : { examples: { example: { value: example } } }) };
+  return { schema, examples: example === undefined ? undefined : { example: { value: example } } };
 }
 
 function responseOf(answer: Answer, operationId: string, status: number): Response {
   const { describe, schema, type = 'application/json', headers = [] } = answer;
   const hasBody = schema !== undefined || type !== 'application/json' || headers.length === 0;
+  const named = headers.map((name): [string, { readonly description: string; readonly schema: JsonSchema }] => [
+    name,
+    { description: responseHeaders[name] ?? '', schema: { type: 'string' } },
+  ]);
+  const body = schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status);
   return {
     description: describe,
-    ...(headers.length === 0
-      ? {}
-      : {
-          headers: Object.fromEntries(
-            headers.map((name) => [name, { description: responseHeaders[name] ?? '', schema: { type: 'string' } }]),
-          ),
-        }),
-    ...(hasBody
-      ? { content: { [type]: schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status) } }
-      : {}),
+    headers: named.length === 0 ? undefined : Object.fromEntries(named),
+    content: hasBody ? { [type]: body } : undefined,
   };
 }
 

@@ -58,14 +58,17 @@ const prediction: z.input<typeof normalisedOrder> = {
   updatedAt: '2026-11-21T13:28:55.545Z',
 };
 
+/** As records and answers name an order: with its key and revision. */
+function named(order: typeof equity, revision: number) {
+  const { stream, orderId, accountId } = order;
+  return { stream, orderId, accountId, revision, order };
+}
+
 const equityUpdate: z.input<typeof updateRecord> = {
+  ...named(equity, 3),
   eventId: `account:${equity.orderId}:3`,
   schema: 'tidemark.order-update.v1',
   generation: 1,
-  stream: 'account',
-  orderId: equity.orderId,
-  accountId: equity.accountId,
-  revision: 3,
   lane: 0,
   batch: '40199',
   cause: 'stream',
@@ -73,41 +76,23 @@ const equityUpdate: z.input<typeof updateRecord> = {
   observedAt: '2026-11-21T14:30:01.010Z',
   changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
   fill: { quantity: '4', price: '187.45', inferred: true },
-  order: equity,
 };
 
 const predictionUpdate: z.input<typeof updateRecord> = {
+  ...named(prediction, 2),
   eventId: `prediction:${prediction.orderId}:2`,
   schema: 'tidemark.order-update.v1',
   generation: 1,
-  stream: 'prediction',
-  orderId: prediction.orderId,
-  accountId: prediction.accountId,
-  revision: 2,
   sourceVersion: '9007199254740993',
   cause: 'stream',
   occurredAt: '2026-11-21T13:28:55.545Z',
   observedAt: '2026-11-21T13:28:55.551Z',
   changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
   fill: { quantity: '14', price: '0.46', inferred: false },
-  order: prediction,
 };
 
-const equityAnswer: z.input<typeof orderAnswer> = {
-  stream: 'account',
-  orderId: equity.orderId,
-  accountId: equity.accountId,
-  revision: 3,
-  order: equity,
-};
-const predictionAnswer: z.input<typeof orderAnswer> = {
-  stream: 'prediction',
-  orderId: prediction.orderId,
-  accountId: prediction.accountId,
-  revision: 2,
-  sourceVersion: '9007199254740993',
-  order: prediction,
-};
+const equityAnswer: z.input<typeof orderAnswer> = named(equity, 3);
+const predictionAnswer = { ...named(prediction, 2), sourceVersion: '9007199254740993' };
 
 const mark = {
   schema: 'tidemark.watermarks.v1',
