@@ -57,34 +57,36 @@ export async function showCommands(
 }
 
 async function placeAndReplace(show: Show, symbol: string): Promise<void> {
-  const { rest, say, io } = show;
+  const { rest, say } = show;
   say('1. Place a prediction order, and replace its price and quantity');
   const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc' };
   const body = { ...terms, quantity: '10', price: '0.01', clientOrderRef: 'demo-1' };
-  const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
-  const placed = await rest.send({ method: 'POST', path: '/v1/predictions/orders', headers, body });
+  const placed = await rest.send({ method: 'POST', path: '/v1/predictions/orders', headers: waiting(show), body });
   await expectResult(show, 'placed  ', placed);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
   const replaced = await rest.send({
     method: 'PATCH',
     path: `/v1/predictions/orders/${orderId}`,
-    headers: { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' },
+    headers: waiting(show),
     body: { accountId, quantity: '12', price: '0.02' },
   });
   await expectResult(show, 'replaced', replaced);
 }
 
 async function placeAndCancel(show: Show): Promise<void> {
-  const { rest, say, io, stack } = show;
+  const { rest, say, stack } = show;
   say('1. Place an order, and cancel it (Alpaca has no prediction orders)');
   const placed = await placeEquity(show, 'XOM', { prefer: 'wait=10' });
   await expectResult(show, 'placed  ', placed);
   const { orderId } = placed.body;
   if (typeof orderId !== 'string') return;
   const query = new URLSearchParams({ accountId, stream: stack.sandbox.stream });
-  const headers = { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
-  const canceled = await rest.send({ method: 'DELETE', path: `/v1/orders/${orderId}?${query}`, headers });
+  const canceled = await rest.send({
+    method: 'DELETE',
+    path: `/v1/orders/${orderId}?${query}`,
+    headers: waiting(show),
+  });
   await expectResult(show, 'canceled', canceled);
 }
 
@@ -160,6 +162,11 @@ async function judged(show: Show, name: string, commandId: string, wanted: strin
   const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
   if (!signal.aborted && state.result !== wanted)
     show.faults.push(`${name.trim()}: ${state.result} where ${wanted} was due`);
+}
+
+/** A key of its own, and the answer once the result is known. */
+function waiting({ io }: Show) {
+  return { 'idempotency-key': io.random.uuid(), prefer: 'wait=10' };
 }
 
 function placeEquity(

@@ -50,8 +50,8 @@ export interface Observation {
 }
 
 /**
- * A stream's rules for an order's first observation, for the first one after its id was given again,
- * and for all others.
+ * A stream's rules for an order's first observation, for the first one after its id was given
+ * again, and for all others.
  */
 export interface ReductionRules {
   readonly first: (observation: Observation, own: OwnFields) => Reduction;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { CliIo } from '../../cli/io/io.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import { cachedFolder } from '../devstack/cached-folder.ts';
 import { lookupEnv, type ProgramLookup } from '../devstack/kafka-jars.ts';
@@ -49,7 +48,7 @@ export function fetchSdk({ clock, cacheDir }: CliIo): Promise<string> {
  * `ProgramError` with the remedy if there is no Python, or no package index.
  */
 export function pythonSdk(
-  deps: { readonly clock: Clock },
+  deps: Pick<CliIo, 'clock'>,
   { cacheDir, name, ...lookup }: ProgramLookup & { readonly cacheDir: string; readonly name: string },
 ): Promise<string> {
   const build = async (folder: string) => {

@@ -36,6 +36,11 @@ export interface ReadPass {
   taken(): void;
 }
 
+interface ReadGateDeps {
+  readonly clock: Clock;
+  readonly metrics: RestMetrics;
+}
+
 interface Waiting {
   readonly rows: number;
   readonly timer: Timer;
@@ -61,10 +66,10 @@ export class ReadGate {
   private rows = 0;
   private heldBytes = 0;
   private waiting = 0;
-  private readonly deps: { readonly clock: Clock; readonly metrics: RestMetrics };
+  private readonly deps: ReadGateDeps;
   private readonly options: ReadGateOptions;
 
-  constructor(deps: { readonly clock: Clock; readonly metrics: RestMetrics }, options: ReadGateOptions) {
+  constructor(deps: ReadGateDeps, options: ReadGateOptions) {
     this.deps = deps;
     this.options = options;
   }

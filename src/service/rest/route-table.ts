@@ -23,18 +23,19 @@ import {
   resumeService,
 } from './routes/halts.ts';
 import { changeLimits, listLimits } from './routes/limits.ts';
-import { countOrders, listOrders } from './routes/order-lists.ts';
+import { countOrders, getOrder, listOrders, listUpdates } from './routes/order-lists.ts';
 import {
   cancelOrder,
   cancelPredictionOrder,
-  getOrder,
-  listUpdates,
   placeOrder,
   placePredictionOrder,
+  previewOrder,
+  previewPredictionOrder,
+  previewPredictionReplace,
+  previewReplace,
   replaceOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
-import { previewOrder, previewPredictionOrder, previewPredictionReplace, previewReplace } from './routes/previews.ts';
 import {
   listConsumers,
   showAsyncapi,

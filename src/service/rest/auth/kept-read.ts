@@ -1,10 +1,8 @@
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Ambient } from '../../../observability/ambient.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import { SingleFlight } from '../../../runtime/waiting.ts';
 
-interface KeptReadDeps<T> {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface KeptReadDeps<T> extends Pick<Ambient, 'clock' | 'log'> {
   readonly read: () => Promise<T>;
   /** After each read. */
   readonly onRead?: (result: 'ok' | 'failed') => void;

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import type { Ambient } from '../../../observability/ambient.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 import { KeptRead } from '../auth/kept-read.ts';
 
@@ -32,10 +30,7 @@ export class ConsoleSignIn {
   private readonly metadata: KeptRead<Metadata> | undefined;
 
   /** Without `options` there is no such sign-in. */
-  constructor(
-    deps: { readonly fetch: typeof fetch; readonly clock: Clock; readonly log: Logger },
-    options: ConsoleSignInOptions | undefined,
-  ) {
+  constructor(deps: IssuerMetadataDeps, options: ConsoleSignInOptions | undefined) {
     this.options = options;
     this.metadata = options && issuerMetadata(deps, options.issuer);
   }
@@ -63,7 +58,8 @@ export class ConsoleSignIn {
   }
 }
 
-interface IssuerMetadataDeps extends Pick<Ambient, 'clock' | 'log'> {
+export interface IssuerMetadataDeps extends Pick<Ambient, 'clock' | 'log'> {
+  /** Asks the issuer. */
   readonly fetch: typeof fetch;
 }
 

@@ -1,18 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Ambient } from '../../../observability/ambient.ts';
-import type { Logger } from '../../../observability/logger.ts';
-import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Timer } from '../../../runtime/clock.ts';
 import { packageFile } from '../../../runtime/package-file.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
 import { sendProblem } from '../send-answer.ts';
 import { type BuiltSite, buildSite, type ConsoleFiles, filesIn, policyOf } from './build-site.ts';
-import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
-
-interface ConsoleSiteDeps extends Pick<Ambient, 'clock' | 'log'> {
-  /** Asks the issuer. */
-  readonly fetch: typeof fetch;
-}
+import { ConsoleSignIn, type ConsoleSignInOptions, type IssuerMetadataDeps } from './console-sign-in.ts';
 
 interface ConsoleSiteOptions {
   /** Served by the demo: it has the screen "Break it". */
@@ -32,21 +25,19 @@ const buildAfterMs = 3_000;
  */
 export class ConsoleSite {
   readonly signIn: ConsoleSignIn;
-  private readonly clock: Clock;
-  private readonly log: Logger;
+  private readonly deps: IssuerMetadataDeps;
   private readonly demo: boolean;
   private built: Promise<BuiltSite | undefined> | undefined;
   private timer: Timer | undefined;
 
-  constructor(deps: ConsoleSiteDeps, options: ConsoleSiteOptions = {}) {
-    this.clock = deps.clock;
-    this.log = deps.log;
+  constructor(deps: IssuerMetadataDeps, options: ConsoleSiteOptions = {}) {
+    this.deps = deps;
     this.demo = options.demo === true;
     this.signIn = new ConsoleSignIn(deps, options.signIn);
   }
 
   start(): void {
-    this.timer = this.clock.after(buildAfterMs, () => void this.site());
+    this.timer = this.deps.clock.after(buildAfterMs, () => void this.site());
     this.signIn.start();
   }
 
@@ -73,7 +64,7 @@ export class ConsoleSite {
       const runbooks = await filesIn(packageFile('docs/runbooks'));
       return await buildSite({ files, runbooks });
     } catch (error) {
-      this.log.error({ err: error }, 'the console could not be made; REST works without it');
+      this.deps.log.error({ err: error }, 'the console could not be made; REST works without it');
       return undefined;
     }
   }
@@ -89,7 +80,7 @@ export class ConsoleSite {
       worker.once('exit', (code) => reject(new Error(`the worker ended with ${code}`)));
     });
     try {
-      return await withDeadline(this.clock, bundleWithinMs, 'making the console', answer);
+      return await withDeadline(this.deps.clock, bundleWithinMs, 'making the console', answer);
     } finally {
       await worker.terminate();
     }
@@ -120,7 +111,7 @@ export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
 /** For every screen's address: the page itself reads the address. */
 async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<FastifyReply> {
   const built = await site.site();
-  if (built === undefined) return notMade(reply);
+  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
   return reply
     .header('content-type', 'text/html; charset=utf-8')
     .header('content-security-policy', policyOf(site.signIn.origins()))
@@ -135,7 +126,7 @@ async function sendFile(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const built = await site.site();
-  if (built === undefined) return notMade(reply);
+  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
   const file = built.files.get(path);
   if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   reply.header('content-type', file.type).header('cache-control', forGood).header('vary', varyWith(reply));
@@ -146,7 +137,7 @@ async function sendFile(
 /** Not for good, as its address stays the same when its text changes. */
 async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply): Promise<FastifyReply> {
   const built = await site.site();
-  if (built === undefined) return notMade(reply);
+  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
   const file = built.runbooks.get(name);
   if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   return reply.header('content-type', file.type).send(Buffer.from(file.bytes));
@@ -156,8 +147,4 @@ async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply)
 function varyWith(reply: FastifyReply): string {
   const before = reply.getHeader('vary');
   return before === undefined ? 'Accept-Encoding' : `${before}, Accept-Encoding`;
-}
-
-function notMade(reply: FastifyReply): FastifyReply {
-  return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
 }

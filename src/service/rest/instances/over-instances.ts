@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { type AccountListDocument, accountList } from '../../../contract/account-answers.ts';
 import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
-import type { Clock } from '../../../runtime/clock.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { type Answer, anotherLeads, type Done, isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
-import type { Call } from '../route.ts';
+import type { Call, RouteParts } from '../route.ts';
 import { type AnyCall, type Forwarding, type FromElsewhere, problemCode, wasForwarded } from './forwarding.ts';
 
 // One request for several processes' accounts: each is asked the same, whole, and does its own
@@ -200,15 +199,15 @@ const answerWithinMs = 2_000;
 
 /** `own`, with the states other processes give for the accounts they follow. */
 export async function accountsOfAll(
-  { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
+  parts: Pick<RouteParts, 'forwarding' | 'clock'>,
   call: Call,
   own: AccountListDocument,
 ): Promise<AccountListDocument> {
   const isElsewhere = ({ state }: AccountListDocument['items'][number]) => state === 'elsewhere';
   if (!own.items.some(isElsewhere)) return own;
   const holders = new Set(own.items.filter(isElsewhere).map(({ instance }) => instance));
-  const asked = forwarding.others.all().filter(({ instance }) => holders.has(instance));
-  const answers = await askOthers({ forwarding, clock }, call, accountList, asked);
+  const asked = parts.forwarding.others.all().filter(({ instance }) => holders.has(instance));
+  const answers = await askOthers(parts, call, accountList, asked);
   const known = new Map<string, AccountListDocument['items'][number]>();
   for (const { answer } of answers)
     if ('body' in answer)
@@ -226,7 +225,7 @@ export async function accountsOfAll(
  * no other instance.
  */
 export async function askOthers<Body>(
-  { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
+  { forwarding, clock }: Pick<RouteParts, 'forwarding' | 'clock'>,
   call: Call,
   shape: z.ZodType<Body>,
   others: readonly OtherInstance[],

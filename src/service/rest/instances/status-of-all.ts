@@ -1,8 +1,6 @@
 import { conditions, type DoubtName, doubtNames } from '../../../contract/conditions.ts';
 import { type StatusDocument, statusAnswer } from '../../../contract/status-answer.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import type { Call } from '../route.ts';
-import type { Forwarding } from './forwarding.ts';
+import type { Call, RouteParts } from '../route.ts';
 import { askOthers } from './over-instances.ts';
 
 // The state of the whole fleet, from each instance's own answer.
@@ -17,12 +15,11 @@ interface OfInstance {
  * single process.
  */
 export async function statusOfAll(
-  { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
+  parts: Pick<RouteParts, 'forwarding' | 'clock'>,
   call: Call,
   own: StatusDocument,
 ): Promise<StatusDocument> {
-  const others = forwarding.others.all();
-  const answers = await askOthers({ forwarding, clock }, call, statusAnswer, others);
+  const answers = await askOthers(parts, call, statusAnswer, parts.forwarding.others.all());
   if (answers.length === 0) return own;
   const all: OfInstance[] = [{ instance: own.lane.instance, status: own }];
   const unanswered: { instance: string; code: string }[] = [];

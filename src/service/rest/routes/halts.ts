@@ -66,7 +66,8 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
           }),
     },
     problems: [
-      ...([...ofBody, ...atHolder] as const),
+      ...ofBody,
+      ...atHolder,
       ...(ofAccount && verb === 'halt' ? [] : (['EVERY_ACCOUNT_NEEDED'] as const)),
       ...(verb === 'resume' ? (['TOO_MANY_APPROVALS'] as const) : []),
     ],

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { queryShape, searchedInstant } from '../../../contract/filter-shapes.ts';
 import { orderFilters } from '../../../contract/list-filters.ts';
-import { orderCounts, orderPage } from '../../../contract/rest-answers.ts';
+import { orderAnswer, orderCounts, orderPage, updatePage } from '../../../contract/rest-answers.ts';
 import { isInstant } from '../../../domain/instant.ts';
+import type { Stream } from '../../../domain/order.ts';
+import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import type { StoredOrder } from '../../../store/orders/order-reads.ts';
 import { accountField, cursorField, idKinds, limitField, pageDefault, streamField } from '../request-fields.ts';
-import { route } from '../route.ts';
-import { readStore, sendJson } from '../send-answer.ts';
+import { alreadyHas, tagOf } from '../request-headers.ts';
+import { type Route, route } from '../route.ts';
+import { readStore, sendJson, sendJsonText, sendProblem } from '../send-answer.ts';
 
 const orderId = z.string().regex(idKinds.orderId);
 const positions = {
@@ -72,11 +75,72 @@ export const countOrders = route({
   },
 });
 
+export const getOrder: Route = {
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}',
+  operationId: 'getOrder',
+  summary: 'Read one order',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  headers: ['If-None-Match'],
+  answers: {
+    200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
+    304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
+  },
+  handle: async ({ reads }, { request, reply, principal, params }) => {
+    const { stream = '', orderId = '' } = params;
+    const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
+    if (order === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
+    const tag = tagOf(order.revision);
+    reply.header('etag', tag);
+    if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
+    return sendJsonText(reply, 200, storedOrderText(order));
+  },
+};
+
+export const listUpdates = route({
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}/updates',
+  operationId: 'listOrderUpdates',
+  summary: 'Read the history of one order',
+  describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  query: z.strictObject({
+    after: z
+      .string()
+      .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a revision')
+      .transform(Number)
+      .exactOptional()
+      .describe('Only revisions above this one')
+      .meta({ type: 'integer', minimum: 0, pattern: undefined }),
+    limit: limitField,
+  }),
+  answers: { 200: { describe: 'A page of updates', schema: updatePage } },
+  handle: async ({ reads }, { reply, principal, params, query }) => {
+    const { stream = '', orderId = '' } = params;
+    const { after = 0, limit = pageDefault } = query;
+    // One more than asked for shows whether there is a next page.
+    const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
+    if (found === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
+    const shown = found.slice(0, limit);
+    // One that is no JSON would spoil all the answer: its revision is missing there.
+    const items = shown.filter(({ payload }) => jsonOrUndefined(payload) !== undefined);
+    const times = JSON.stringify(items.map(({ recordedAt }) => recordedAt));
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    const next = last === undefined ? '' : `,"next":"${last.revision}"`;
+    const payloads = items.map(({ payload }) => payload).join(',');
+    return sendJsonText(reply, 200, `{"items":[${payloads}],"recordedAt":${times}${next}}`);
+  },
+});
+
 /**
  * An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding
  * it again took most of a page's time.
  */
-export function storedOrderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
+function storedOrderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
   const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
   return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
 }

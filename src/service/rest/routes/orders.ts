@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import {
   parsePlaceAccount,
@@ -5,23 +6,26 @@ import {
   placeAccountBody,
   placePredictionBody,
 } from '../../../contract/command-bodies.ts';
+import { type PreviewAnswer, previewAnswer } from '../../../contract/preview-answer.ts';
 import {
   parseReplace,
   parseReplaceAccount,
   replaceAccountBody,
   replaceBody,
 } from '../../../contract/replace-bodies.ts';
-import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-answers.ts';
+import { commandAnswer } from '../../../contract/rest-answers.ts';
 import { securitiesStream } from '../../../contract/words.ts';
+import { formatInstant } from '../../../domain/instant.ts';
 import type { Stream } from '../../../domain/order.ts';
 import { securitiesStreams } from '../../../domain/streams.ts';
-import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
-import { accountField, limitField, pageDefault } from '../request-fields.ts';
-import { alreadyHas, tagOf } from '../request-headers.ts';
-import { atHolder, type Route, route } from '../route.ts';
-import { readStore, sendJsonText, sendProblem } from '../send-answer.ts';
-import { placeOf, predictionPlaceOf, replaceOf, sendCommand } from '../send-command.ts';
-import { storedOrderText } from './order-lists.ts';
+import type { Preview, PreviewAsked } from '../../commands/commands.ts';
+import { maySee } from '../auth/principal.ts';
+import { accountField } from '../request-fields.ts';
+import { readIfMatch } from '../request-headers.ts';
+import { atHolder, type Call, type Route, type RouteParts, route } from '../route.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
+import { type Asked, placeOf, predictionPlaceOf, replaceOf, sendCommand } from '../send-command.ts';
+import { sendNotDone } from '../send-not-done.ts';
 
 // Every command's answers, as the table of routes shows them.
 
@@ -193,63 +197,118 @@ function cancelRoute(
   });
 }
 
-export const getOrder: Route = {
-  method: 'GET',
-  path: '/v1/orders/{stream}/{orderId}',
-  operationId: 'getOrder',
-  summary: 'Read one order',
+const previewing = {
+  method: 'POST',
+  describe:
+    'Checks the body of a place or a replace, and shows the value, the quotes, every limit that applies with its bound, and all that would decline the command now. Sends nothing, writes nothing and takes no Idempotency-Key. It is true for this moment only: the command is judged again.',
   tag: 'orders',
-  scopes: ['orders:read'],
-  params: { stream: 'stream', orderId: 'orderId' },
-  headers: ['If-None-Match'],
+  // As placing: it shows the account's limits, halts and commands. A place by the same token would
+  // be shown them one by one.
+  scopes: ['orders:write'],
+  changesNothing: true,
   answers: {
-    200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
-    304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
+    200: { describe: 'What the command would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] },
   },
-  handle: async ({ reads }, { request, reply, principal, params }) => {
-    const { stream = '', orderId = '' } = params;
-    const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
-    if (order === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
-    const tag = tagOf(order.revision);
-    reply.header('etag', tag);
-    if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
-    return sendJsonText(reply, 200, storedOrderText(order));
-  },
-};
+  problems: [
+    'INVALID_ORDER',
+    'INVALID_JSON',
+    'EMPTY_BODY',
+    'UNKNOWN_FIELD',
+    'COMMANDS_OFF',
+    'ACCOUNT_NOT_FOUND',
+    'TOO_LARGE',
+    'MEDIA_TYPE',
+    'CONTENT_ENCODING',
+    'RATE_LIMITED',
+    ...atHolder,
+  ],
+} as const satisfies Partial<Route>;
 
-export const listUpdates = route({
-  method: 'GET',
-  path: '/v1/orders/{stream}/{orderId}/updates',
-  operationId: 'listOrderUpdates',
-  summary: 'Read the history of one order',
-  describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
-  tag: 'orders',
-  scopes: ['orders:read'],
-  params: { stream: 'stream', orderId: 'orderId' },
-  query: z.strictObject({
-    after: z
-      .string()
-      .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a revision')
-      .transform(Number)
-      .exactOptional()
-      .describe('Only revisions above this one')
-      .meta({ type: 'integer', minimum: 0, pattern: undefined }),
-    limit: limitField,
-  }),
-  answers: { 200: { describe: 'A page of updates', schema: updatePage } },
-  handle: async ({ reads }, { reply, principal, params, query }) => {
-    const { stream = '', orderId = '' } = params;
-    const { after = 0, limit = pageDefault } = query;
-    // One more than asked for shows whether there is a next page.
-    const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
-    if (found === undefined) return sendProblem(reply, 'ORDER_NOT_FOUND');
-    const shown = found.slice(0, limit);
-    // One that is no JSON would spoil all the answer: its revision is missing there.
-    const items = shown.filter(({ payload }) => jsonOrUndefined(payload) !== undefined);
-    const times = JSON.stringify(items.map(({ recordedAt }) => recordedAt));
-    const last = found.length > limit ? shown.at(-1) : undefined;
-    const next = last === undefined ? '' : `,"next":"${last.revision}"`;
-    const payloads = items.map(({ payload }) => payload).join(',');
-    return sendJsonText(reply, 200, `{"items":[${payloads}],"recordedAt":${times}${next}}`);
-  },
+export const previewOrder = route({
+  ...previewing,
+  path: '/v1/orders/preview',
+  operationId: 'previewOrder',
+  summary: 'Preview an equity or option order, and send nothing',
+  body: placeAccountBody,
+  parse: parsePlaceAccount,
+  handle: (parts, call) => preview(parts, call, placeOf(call)),
 });
+
+export const previewPredictionOrder = route({
+  ...previewing,
+  path: '/v1/predictions/orders/preview',
+  operationId: 'previewPredictionOrder',
+  summary: 'Preview a prediction order, and send nothing',
+  body: placePredictionBody,
+  parse: parsePlacePrediction,
+  handle: (parts, call) => preview(parts, call, predictionPlaceOf(call)),
+});
+
+const previewingReplaces = {
+  ...previewing,
+  params: { orderId: 'orderId' },
+  headers: ['If-Match'],
+  problems: [...previewing.problems, 'INVALID_IF_MATCH'],
+} as const satisfies Partial<Route>;
+
+export const previewReplace = route({
+  ...previewingReplaces,
+  path: '/v1/orders/{orderId}/preview',
+  operationId: 'previewReplace',
+  summary: 'Preview the replace of an equity or option order, and send nothing',
+  body: replaceAccountBody,
+  parse: parseReplaceAccount,
+  handle: (parts, call) => preview(parts, call, replaceOf(call)),
+});
+
+export const previewPredictionReplace = route({
+  ...previewingReplaces,
+  path: '/v1/predictions/orders/{orderId}/preview',
+  operationId: 'previewPredictionReplace',
+  summary: 'Preview the replace of a prediction order, and send nothing',
+  body: replaceBody,
+  parse: parseReplace,
+  handle: (parts, call) => preview(parts, call, replaceOf(call)),
+});
+
+async function preview(
+  { commands, forwarding, clock }: RouteParts,
+  { request, reply, principal }: Call<unknown>,
+  named: Asked<PreviewAsked['request']>,
+): Promise<FastifyReply> {
+  const { accountId } = named.request;
+  if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  const [wrong] = request.headerFaults ?? [];
+  if (wrong !== undefined) return sendProblem(reply, wrong.code);
+  const ifRevision = named.request.kind === 'place' ? undefined : readIfMatch(request.headers['if-match']);
+  const asked = {
+    ...{ ...named, principal: principal.name, requestId: request.id },
+    ...(typeof ifRevision === 'number' && { ifRevision }),
+  };
+  const look = () => commands.preview(asked);
+  const result = await forwarding.enter({ request, reply }, accountId, look, forwarding.untilMs('order'));
+  if (result.kind === 'done') return sendJson(reply, 200, previewBody(named.request, result, clock.nowMs()));
+  return sendNotDone(reply, result);
+}
+
+function previewBody(
+  { kind, stream, accountId, terms }: PreviewAsked['request'],
+  { measure, quotes, limits, refusals }: Preview,
+  nowMs: number,
+): PreviewAnswer {
+  const { quantity, notional, valuedByQuote, notValued } = measure;
+  const value = notional ?? null;
+  const isNoMore = kind === 'replace' && notional === undefined;
+  const noPrice = isNoMore ? 'the new terms do not raise it' : 'the order has no price';
+  return {
+    ...{ stream, accountId, terms: { ...terms }, quantity, value },
+    ...(value === null && { noValue: notValued ?? (valuedByQuote ? 'there is no quote' : noPrice) }),
+    quotes: quotes.map(({ kind, symbol, quote }) => {
+      const { bid, ask, last, ageMs } = quote ?? {};
+      return { kind, symbol, bid, ask, last, ageMs };
+    }),
+    limits: limits.map(({ limit, bound, value, why, broken }) => ({ limit, bound, broken, value, why })),
+    refusals: refusals.map(({ code, message, retryAfterMs }) => ({ code, message, retryAfterMs })),
+    at: formatInstant(nowMs),
+  };
+}

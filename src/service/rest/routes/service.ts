@@ -39,9 +39,9 @@ export const showStatus: Route = {
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
   rows: 100,
-  handle: async ({ service, forwarding, clock }, call) => {
-    const own = await service.status(call.principal.accounts);
-    return sendJson(call.reply, 200, await statusOfAll({ forwarding, clock }, call, own));
+  handle: async (parts, call) => {
+    const own = await parts.service.status(call.principal.accounts);
+    return sendJson(call.reply, 200, await statusOfAll(parts, call, own));
   },
 };
 
