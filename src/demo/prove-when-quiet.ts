@@ -2,6 +2,7 @@ import type { CliIo } from '../cli/io/io.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createPool } from '../store/session/pool.ts';
 import { askSandbox } from './ask-sandbox.ts';
+import type { ProofStep } from './break-it/shapes.ts';
 import { type CommandsProof, proveCommands } from './proof/judge-commands.ts';
 import { proofStatementMs, proveRun, type RunProof } from './proof/prove-run.ts';
 import type { TopicCounts } from './proof/topic-counts.ts';
@@ -12,9 +13,6 @@ export interface DemoProof {
   readonly run: RunProof;
   readonly commands: CommandsProof;
 }
-
-/** How far a proof is. */
-export type ProofStep = 'quiet' | 'arriving' | 'comparing';
 
 interface ProveDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;

@@ -132,7 +132,7 @@ function shownAsItIs(winner: OrderView, order: Order): boolean {
 }
 
 function hiddenOf({ status, statusRaw, pendingAction, leavesQty, avgPrice }: OrderView): Hidden {
-  return { status, statusRaw, pendingAction, leavesQty, ...(avgPrice === undefined ? undefined : { avgPrice }) };
+  return { status, statusRaw, pendingAction, leavesQty, ...(avgPrice !== undefined && { avgPrice }) };
 }
 
 function isOwnPrice(priced: Priced, winner: OrderView): boolean {

@@ -216,7 +216,7 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
     accountId,
     stream,
     symbol: instrument.symbol,
-    ...(instrument.outcome === undefined ? {} : { outcome: instrument.outcome }),
+    ...(instrument.outcome !== undefined && { outcome: instrument.outcome }),
     side,
     quantity: subtractDecimals(asked, worked),
   };

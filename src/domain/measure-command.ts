@@ -214,11 +214,18 @@ function termsOf({ instrument, side, orderType, timeInForce }: Order, { price, s
 
 /** By its own prices, as limits value an open order. */
 function worthOf(terms: AccountPlaceTerms, quantity: Decimal): Decimal {
+  const { contracts, shares, highestPrice } = lotOf(terms);
+  return multiplyDecimals(multiplyDecimals(multiplyDecimals(quantity, highestPrice), contracts), shares);
+}
+
+/** One leg's price is for a contract, several legs' net price is for one package. */
+function lotOf(terms: AccountPlaceTerms) {
   const [leg, ...more] = terms.legs ?? [];
-  const contracts = leg !== undefined && more.length === 0 ? wholeRoundedUp(leg.ratioQty) : '1';
-  const shares = isOption(terms) ? contractShares : '1';
-  const each = highest(['0', ...pricesOf(terms)]);
-  return multiplyDecimals(multiplyDecimals(multiplyDecimals(quantity, each), contracts), shares);
+  return {
+    contracts: leg !== undefined && more.length === 0 ? wholeRoundedUp(leg.ratioQty) : '1',
+    shares: isOption(terms) ? contractShares : '1',
+    highestPrice: highest(['0', ...pricesOf(terms)]),
+  };
 }
 
 /** A price bounds only an order with a limit: a stop becomes a market order. */
@@ -293,11 +300,7 @@ function ratiosOf(legs: readonly Leg[]): Decimal {
 /** Null: a quote is missing. */
 function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal | null {
   const { legs = [] } = terms;
-  const shares = isOption(terms) ? contractShares : '1';
-  const [leg] = legs;
-  // One leg's price is for a contract, several legs' net price is for one package.
-  const contracts = legs.length === 1 && leg !== undefined ? wholeRoundedUp(leg.ratioQty) : '1';
-  const highestPrice = highest(['0', ...pricesOf(terms)]);
+  const { contracts, shares, highestPrice } = lotOf(terms);
   if (isCapped(terms)) return multiplyDecimals(multiplyDecimals(withoutSign(terms.price ?? '0'), contracts), shares);
   const worst = quotes.map(highestOf).filter((each) => each !== undefined);
   if (worst.length === 0 || worst.length < legs.length) return null;

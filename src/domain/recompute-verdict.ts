@@ -11,7 +11,7 @@ import type { Order } from './order.ts';
 import { resolveCommand } from './resolve-command.ts';
 import type { Because, BoundOrder, Resolving, ResolvingUpdate } from './resolving.ts';
 
-export interface RecomputedVerdict {
+interface RecomputedVerdict {
   readonly state: CommandState;
   /**
    * Its basis: a rule of resolving, a person's decision, the last attempt's answer, or our own

@@ -62,9 +62,12 @@ export interface ProofFigures {
   readonly faults: readonly string[];
 }
 
+/** How far a proof is. */
+export type ProofStep = 'quiet' | 'arriving' | 'comparing';
+
 export type ProofDocument =
   | { readonly state: 'none' }
-  | { readonly state: 'running'; readonly step: 'quiet' | 'arriving' | 'comparing' }
+  | { readonly state: 'running'; readonly step: ProofStep }
   | { readonly state: 'done'; readonly at: string; readonly holds: boolean; readonly figures: ProofFigures }
   | { readonly state: 'failed'; readonly why: string };
 

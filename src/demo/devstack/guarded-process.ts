@@ -116,7 +116,7 @@ export class GuardedProcess {
         // `user` may not be able to read ours, and that is enough to make Postgres fail.
         cwd: '/',
         stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-        ...(options.env === undefined ? {} : { env: { ...options.env } }),
+        ...(options.env !== undefined && { env: { ...options.env } }),
         ...(options.user === undefined ? {} : options.user),
       },
     );

@@ -180,7 +180,7 @@ async function initialise(
     folder: cluster.folder,
     stopSignal: 'TERM',
     patienceMs: 5_000,
-    ...(cluster.user === undefined ? {} : { user: cluster.user }),
+    ...(cluster.user !== undefined && { user: cluster.user }),
   });
   const code = await withDeadline(deps.clock, 120_000, 'initdb', initdb.exited).catch((error: Error) => error.message);
   await initdb.stop({ keepFolder: true });

@@ -101,7 +101,7 @@ async function planCluster(count: number, options: EmbeddedKafkaOptions): Promis
       clientListeners: await Promise.all(
         clientProxies.map(async (advertisedPort) => ({ port: await freePort(), advertisedPort })),
       ),
-      ...(advertisedPort === undefined ? {} : { advertisedPort }),
+      ...(advertisedPort !== undefined && { advertisedPort }),
       ...(id <= controllers ? { controllerPort: await freePort() } : {}),
     });
   }
@@ -121,7 +121,7 @@ function prepareNodes(
     cluster.nodes.map((node) =>
       KafkaNode.prepare(deps, {
         ...{ cluster, node, classPath, bootstrapCheckpoint, jvm, stopSignal: 'KILL' },
-        ...(searchPath === undefined ? {} : { searchPath }),
+        ...(searchPath !== undefined && { searchPath }),
       }),
     ),
   );

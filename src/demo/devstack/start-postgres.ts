@@ -109,7 +109,7 @@ async function startServer(
     // Fast shutdown: sessions are cut, data is checkpointed.
     stopSignal: 'INT',
     patienceMs: 15_000,
-    ...(cluster.user === undefined ? {} : { user: cluster.user }),
+    ...(cluster.user !== undefined && { user: cluster.user }),
     onLine: (line) => deps.log.debug({ line }, 'embedded postgres'),
   });
   const url = urlOf(cluster, port, 'postgres');
@@ -168,7 +168,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Runn
       );
     }
   }
-  return startEmbeddedPostgres(options, { fast, ...(dataDir === undefined ? {} : { dataDir }) });
+  return startEmbeddedPostgres(options, { fast, ...(dataDir !== undefined && { dataDir }) });
 }
 
 async function givenPostgres(url: string): Promise<RunningPostgres> {

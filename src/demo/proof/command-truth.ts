@@ -112,9 +112,9 @@ function writeOf(
       kind,
       atMs,
       decisions: decisions.get(line.seq) ?? [],
-      ...(reference === undefined ? {} : { reference }),
-      ...(madeId === undefined ? {} : { madeId }),
-      ...(orderId === undefined ? {} : { orderId }),
+      ...(reference !== undefined && { reference }),
+      ...(madeId !== undefined && { madeId }),
+      ...(orderId !== undefined && { orderId }),
       ...(kind === 'replace' && body['quantity'] !== undefined ? { quantity: body['quantity'] } : {}),
     },
   ];

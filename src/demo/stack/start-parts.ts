@@ -113,7 +113,7 @@ export async function startParts(
     say('Starting Postgres …');
     const givenUrl = env['DATABASE_URL'];
     const postgres = await begin(() =>
-      startPostgres({ clock, log, cacheDir, ...(givenUrl === undefined ? {} : { givenUrl }) }),
+      startPostgres({ clock, log, cacheDir, ...(givenUrl !== undefined && { givenUrl }) }),
     );
     if (wanted) say('Starting Kafka …');
     const kafka = wanted

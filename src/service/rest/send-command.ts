@@ -81,7 +81,7 @@ async function sendUntraced(
     idempotencyKey: String(request.headers['idempotency-key']),
     requestId: request.id,
     ...(typeof ifRevision === 'number' && { ifRevision }),
-    ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
+    ...(waitSeconds !== undefined && { waitMs: waitSeconds * 1000 }),
     ...(span !== undefined && { span: span.context }),
   };
   const submit = () => commands.submit(submission);

@@ -209,7 +209,7 @@ export class Forwarding {
           ...this.headersOf(request, body !== undefined),
           ...(traceparent !== undefined && { traceparent }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
       if (result.kind === 'answered' && isOurs(result, request.id)) return this.ofAnother(result, to);
@@ -287,7 +287,7 @@ export class Forwarding {
     });
     return {
       ...Object.fromEntries(own),
-      ...(authorization === undefined ? {} : { authorization: new Secret(authorization) }),
+      ...(authorization !== undefined && { authorization: new Secret(authorization) }),
       ...(hasBody ? { 'content-type': 'application/json' } : {}),
       'x-request-id': id,
       'tidemark-forwarded': this.options.instance,

@@ -70,7 +70,7 @@ export const streamUpdates = route({
     const reader = {
       principal: principal.name,
       accounts: accountId === undefined ? principal.accounts : { kind: 'accounts' as const, accountIds: [accountId] },
-      ...(stream === undefined ? {} : { stream }),
+      ...(stream !== undefined && { stream }),
       ...(horizon === undefined ? {} : { events: { kinds, after: after?.events ?? { tx: horizon, number: 0n } } }),
       judge: () => judgeAgain(authenticator, authorization),
     };
