@@ -2,7 +2,6 @@ import type { StatusDocument } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
-
 import { maySee } from '../rest/auth/principal.ts';
 import type { FollowedAccount } from '../rest/service-view.ts';
 import type { Connectors, LoginSource } from '../sources/connectors.ts';
