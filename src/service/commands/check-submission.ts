@@ -3,24 +3,14 @@ import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
 import { isTerminal, type Order } from '../../domain/order.ts';
 import { isAskableId } from '../../domain/platform-id.ts';
 import type { ResolvingUpdate } from '../../domain/resolving.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { AccountStanding, FollowedAccounts } from '../sources/account-access.ts';
+import type { AccountStanding } from '../sources/account-access.ts';
 import { type Declined, declined } from './answer.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { Submission } from './commands.ts';
-import type { Halts } from './halts.ts';
-import { type Budgets, budgetOf } from './rate-budget.ts';
+import { budgetOf } from './rate-budget.ts';
 
-interface CheckDeps {
-  readonly journal: Pick<CommandJournal, 'readOrder'>;
-  readonly accounts: FollowedAccounts;
-  readonly book: CommandBook;
-  readonly halts: Halts;
-  readonly budgets: Budgets;
-  readonly clock: Pick<Clock, 'nowMs'>;
-}
+type CheckDeps = Pick<CommandParts, 'journal' | 'accounts' | 'book' | 'halts' | 'budgets' | 'clock'>;
 
 export type CheckResult =
   | {

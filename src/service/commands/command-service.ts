@@ -1,16 +1,11 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { ReadIfChanged } from '../../store/fleet/changes.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Window } from '../sources/window.ts';
 import { type Answer, anotherLeads, declined, ending } from './answer.ts';
 import { AuditTrail } from './audit-trail.ts';
@@ -21,6 +16,7 @@ import { cancelAllObjection } from './check-submission.ts';
 import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts, GivenParts } from './command-parts.ts';
 import { CommandSteps, type MadeStep } from './command-steps.ts';
 import type {
   CancelAll,
@@ -39,24 +35,19 @@ import { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
 import { readOpenCommands } from './open-commands.ts';
 import { OperatorService } from './operator-service.ts';
-import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards } from './over-shards.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
 import { previewCommand } from './preview-command.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
-import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
+import { type BucketOptions, RateBudget } from './rate-budget.ts';
 import { Resolver } from './resolver.ts';
 import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
 import { CommandTraces } from './trace-commands.ts';
 
-interface CommandServiceDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly entry: OrderEntry;
-  readonly accounts: FollowedAccounts;
-  readonly quotes: Quotes;
+interface CommandServiceDeps extends GivenParts {
   /** An account's shard. */
   readonly shardOf: (accountId: string) => number;
   /**
@@ -64,10 +55,6 @@ interface CommandServiceDeps extends Ambient {
    * Left out: all.
    */
   readonly part?: () => number;
-  readonly lease: Lease;
-  readonly metrics: Metrics['commands'];
-  /** See `Halts` and `CommandSteps`. */
-  readonly noticeLost?: (act: Act) => Promise<void>;
   /** See `Halts`. */
   readonly haltChanges?: ReadIfChanged;
   /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */
@@ -106,10 +93,10 @@ export class CommandService implements Commands, Service {
   private readonly book: CommandBook;
   private readonly halts: Halts;
   readonly placeBudget: RateBudget;
-  private readonly budgets: Budgets;
+  private readonly budgets: CommandParts['budgets'];
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
-  private readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
+  private readonly record: CommandParts['record'];
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
   private readonly timers: CancelTimers;
@@ -140,12 +127,11 @@ export class CommandService implements Commands, Service {
     const breaker = new RateBreaker(clock, options.breaker);
     this.record = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termFor(scope);
-    const termOf = (shard: number) => this.held.get(shard);
     const steps = new CommandSteps({ ...deps, book, halts, onStep }, options);
     const probes = new ProbeBudget(clock, options.probes, deps.part);
-    const { held } = this;
+    const { held, budgets } = this;
     const parts = {
-      ...{ ...deps, held, book, steps, halts, breaker, record: this.record },
+      ...{ ...deps, held, book, steps, halts, budgets, breaker, record: this.record },
       ...{ stopped: this.stopped.signal, placesUnderWay: new PlacesUnderWay() },
     };
     this.resolver = new Resolver({ ...parts, probes }, options);
@@ -153,13 +139,12 @@ export class CommandService implements Commands, Service {
       this.gauges.changed(watched, before);
       this.resolver.changed(watched, before);
     };
-    this.operator = new OperatorService({ ...parts, termFor, termOf }, options);
-    const { budgets } = this;
-    const sender = new SendAttempts({ ...parts, budgets }, options);
+    this.operator = new OperatorService({ ...parts, termFor }, options);
+    const sender = new SendAttempts(parts, options);
     const unseen = new UnseenOrders(deps, options);
     const { sweep } = this.resolver;
     const trip = (accountId: string) => this.trip(accountId);
-    const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweep, trip, onStep }, options);
+    const submitter = new SubmitCommand({ ...parts, sender, unseen, sweep, trip, onStep }, options);
     this.submitter = traces?.aroundSubmit(submitter) ?? submitter;
     const ofAccounts = {
       ...parts,

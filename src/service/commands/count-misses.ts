@@ -1,18 +1,12 @@
-import type { Ambient } from '../../observability/ambient.ts';
 import { inParallel } from '../../runtime/waiting.ts';
-import { type CommandJournal, type Miss, maxMisses } from '../../store/commands/command-journal.ts';
+import { type Miss, maxMisses } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { CommandBook } from './command-book.ts';
-import type { CommandSteps } from './command-steps.ts';
-import { decideAbsence, type MissedBy, missOf } from './decide-step.ts';
+import type { CommandParts } from './command-parts.ts';
+import { type Decide, decideAbsence, type MissedBy, missOf } from './decide-step.ts';
 import type { CompleteProbe } from './probe-watch.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
-interface CountMissesDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'noteMisses'>;
-  readonly steps: CommandSteps;
-  readonly book: CommandBook;
-}
+type CountMissesDeps = Pick<CommandParts, 'journal' | 'steps' | 'book' | 'clock' | 'log'>;
 
 const stepsAtOnce = 8;
 
@@ -83,8 +77,7 @@ async function label(deps: CountMissesDeps, entry: Watched, missed: MissedBy, te
   const { steps, log } = deps;
   if (term.over.aborted) return;
   try {
-    const decide: Parameters<CommandSteps['commit']>[1] = (newest) =>
-      entry.bound.length > 0 ? undefined : decideAbsence(newest, missed);
+    const decide: Decide = (newest) => (entry.bound.length > 0 ? undefined : decideAbsence(newest, missed));
     await steps.commit(entry.command, decide, term);
   } catch (err) {
     const { commandId } = entry.command;

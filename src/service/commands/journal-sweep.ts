@@ -1,22 +1,14 @@
 import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
+import type { CommandParts } from './command-parts.ts';
 import { decideAnswer } from './decide-step.ts';
 import type { OrphanOrders } from './orphan-orders.ts';
-import type { HeldTerms } from './sending-term.ts';
 
-interface JournalSweepDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'unresolved' | 'findByAttempts'>;
-  readonly book: CommandBook;
-  readonly steps: CommandSteps;
-  readonly held: HeldTerms;
+interface JournalSweepDeps extends CommandParts {
   /** Takes a command that is not watched. */
   readonly adopt: (command: Command, term: Term) => void;
 }
@@ -181,8 +173,7 @@ export class JournalSweep {
   }
 }
 
-interface LandingSweepDeps extends Ambient {
-  readonly journal: Pick<CommandJournal, 'landings'>;
+interface LandingSweepDeps extends CommandParts {
   readonly orphans: OrphanOrders;
 }
 

@@ -1,23 +1,18 @@
 import { makesOrder } from '../../domain/command.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { ReadBudget } from '../../venue/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type AccountReads, runProbe } from './account-reads.ts';
 import { type Declined, declined } from './answer.ts';
 import { notEnrolled, orderNotFound } from './check-submission.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { Submission } from './commands.ts';
 import { TokenBucket } from './rate-budget.ts';
 import { listLagMs, type Watched } from './watched.ts';
 
-interface LookDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'addEvidence'>;
-  readonly accounts: FollowedAccounts;
+interface LookDeps extends CommandParts {
   readonly reads: AccountReads;
-  readonly book: CommandBook;
   readonly resolve: (entry: Watched) => Promise<void>;
 }
 

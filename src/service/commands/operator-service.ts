@@ -9,24 +9,15 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Approval, Halt } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type Answer, anotherLeads, type Declined, type Done, declined } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { HaltsNow, LimitsNow, OperatorActs, OperatorWord, Requested } from './commands.ts';
 import { decidePerson, type PersonsResult } from './decide-step.ts';
 import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
-import { type Halts, haltedForEveryAccount } from './halts.ts';
-import type { RateBreaker } from './rate-breaker.ts';
-
-interface ChangeLimitsDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
-  readonly accounts: Pick<FollowedAccounts, 'account' | 'streams'>;
-}
+import { haltedForEveryAccount } from './halts.ts';
 
 /** A change's tries, in case several people change the same row at the same moment. */
 const mostTries = 5;
@@ -38,7 +29,7 @@ const mostTries = 5;
  * changed. Never rejects.
  */
 async function changeLimits(
-  deps: ChangeLimitsDeps,
+  deps: Pick<CommandParts, 'journal' | 'accounts' | 'clock' | 'log'>,
   scope: LimitScope,
   change: BoundsChange,
   word: OperatorWord,
@@ -73,7 +64,7 @@ async function changeLimits(
  * False only if every stream with the account calls it simulated: so an unknown one is judged where
  * its limits are required (`SubmitCommand`), too.
  */
-function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
+function mayBeReal({ accounts }: Pick<CommandParts, 'accounts'>, { accountId }: LimitScope): boolean {
   if (accountId === undefined) return true;
   const known = accounts.streams.flatMap((stream) => accounts.account(stream, accountId) ?? []);
   return known.length === 0 || known.some(({ isSim }) => isSim !== true);
@@ -90,19 +81,12 @@ const unreachable = declined(
 
 type Resolved = Done<{ command: Command }>;
 
-interface ResolveByPersonDeps {
-  readonly journal: Pick<CommandJournal, 'find'>;
-  readonly steps: CommandSteps;
-  readonly termOf: OperatorServiceDeps['termOf'];
-  readonly nowMs: () => number;
-}
-
 /**
  * An operator gives a command's result. It is recorded as evidence and as the command's reason; a
  * resolved command is not changed. Never rejects.
  */
 async function resolveByPerson(
-  { journal, steps, termOf, nowMs }: ResolveByPersonDeps,
+  { journal, steps, held, clock }: Pick<CommandParts, 'journal' | 'steps' | 'held' | 'clock'>,
   commandId: string,
   result: PersonsResult,
   word: OperatorWord,
@@ -110,9 +94,9 @@ async function resolveByPerson(
   try {
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
-    const term = termOf(command.shard);
+    const term = held.get(command.shard);
     if (term === undefined) return anotherLeads;
-    const atMs = nowMs();
+    const atMs = clock.nowMs();
     const commit = await steps.commit(command, (newest) => decidePerson(newest, result, word, atMs), term);
     if (commit.kind === 'over') return anotherLeads;
     if (commit.kind === 'stepped') return { kind: 'done', command: commit.command };
@@ -133,17 +117,9 @@ function resolvedAlready({ state }: Command): Declined {
   return declined('ALREADY_RESOLVED', message);
 }
 
-interface OperatorServiceDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly accounts: Pick<FollowedAccounts, 'account' | 'streams'>;
-  readonly halts: Halts;
-  readonly breaker: Pick<RateBreaker, 'reset'>;
+interface OperatorServiceDeps extends CommandParts {
   /** The term to clear this scope's halts under. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
-  readonly steps: CommandSteps;
-  /** A shard's present term. Undefined: it is not held here. */
-  readonly termOf: (shard: number) => Term | undefined;
-  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 type OperatorOptions = Pick<CommandOptions, 'fourEyes' | 'approvalMs' | 'writeWithinMs'>;
@@ -155,7 +131,7 @@ type OperatorOptions = Pick<CommandOptions, 'fourEyes' | 'approvalMs' | 'writeWi
  * for a takeover.
  */
 export class OperatorService implements OperatorActs {
-  readonly halts: Pick<Halts, 'list'>;
+  readonly halts: OperatorActs['halts'];
   readonly approvals: FourEyes;
   private readonly deps: OperatorServiceDeps;
   private readonly options: OperatorOptions;
@@ -240,18 +216,12 @@ export class OperatorService implements OperatorActs {
   }
 
   private async resolveNow(commandId: string, result: PersonsResult, word: OperatorWord): Promise<Answer<Resolved>> {
-    const { journal, steps, termOf, clock, record } = this.deps;
-    const answer = await resolveByPerson(
-      { journal, steps, termOf, nowMs: () => clock.nowMs() },
-      commandId,
-      result,
-      word,
-    );
+    const answer = await resolveByPerson(this.deps, commandId, result, word);
     if (answer.kind === 'done') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = answer.command.request;
       const detail = { result, ...secondPrincipal(word) };
-      record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
+      this.deps.record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
     }
     return answer;
   }

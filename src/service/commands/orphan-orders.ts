@@ -1,23 +1,15 @@
 import type { Command } from '../../domain/command.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { ResolveWatched } from './resolve-watched.ts';
-import type { HeldTerms } from './sending-term.ts';
 import { type Watched, watchedFrom } from './watched.ts';
 
-interface OrphanOrdersDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly book: CommandBook;
+interface OrphanOrdersDeps extends CommandParts {
   readonly resolving: ResolveWatched;
-  readonly held: HeldTerms;
   /** Takes a command of the journal into memory. */
   readonly adopt: (command: Command, term: Term) => Watched;
-  /** The process ends. */
-  readonly stopped: AbortSignal;
 }
 
 const maxQueued = 1_000;

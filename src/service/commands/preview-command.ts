@@ -1,13 +1,9 @@
-import type { Ambient } from '../../observability/ambient.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { JournalPreview } from '../../store/commands/journal-preview.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
 import type { Answer, Declined } from './answer.ts';
 import { objections, orderNotFound, rateUsedUp, readNamed, storeUnavailable } from './check-submission.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { Preview, PreviewAsked } from './commands.ts';
-import type { Halts } from './halts.ts';
 import {
   allQuotes,
   callerRefReused,
@@ -17,17 +13,11 @@ import {
   readQuotes,
   releasedBy,
 } from './judge-submission.ts';
-import type { Quotes } from './order-entry.ts';
-import type { Budgets } from './rate-budget.ts';
 
-interface PreviewDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'preview' | 'readOrder'>;
-  readonly accounts: FollowedAccounts;
-  readonly quotes: Quotes;
-  readonly book: CommandBook;
-  readonly halts: Halts;
-  readonly budgets: Budgets;
-}
+type PreviewDeps = Pick<
+  CommandParts,
+  'journal' | 'accounts' | 'quotes' | 'book' | 'halts' | 'budgets' | 'clock' | 'log'
+>;
 
 /**
  * What a place or a replace would come to just now: its value, the quotes, the limits, and all

@@ -1,11 +1,9 @@
 import { makesOrder } from '../../domain/command.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import type { Timer } from '../../runtime/clock.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import { type AccountLook, type CompleteLook, type FollowedAccounts, unclear } from '../sources/account-access.ts';
+import { type AccountLook, type CompleteLook, unclear } from '../sources/account-access.ts';
 import type { AccountRead, AccountReads } from './account-reads.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { NextProbe } from './commands.ts';
 import { isFollowed, type Watched } from './watched.ts';
 
@@ -17,11 +15,8 @@ export interface CompleteProbe {
   readonly calledAtMs: number;
 }
 
-interface ProbeWatchDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: Pick<CommandJournal, 'addEvidence'>;
-  readonly accounts: FollowedAccounts;
+interface ProbeWatchDeps extends CommandParts {
   readonly reads: AccountReads;
-  readonly book: CommandBook;
   /** Judges these by the news that a complete read has brought into ingest. Never rejects. */
   readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
 }

@@ -1,20 +1,14 @@
 import type { Command } from '../../domain/command.ts';
 import { resolveCommand } from '../../domain/resolve-command.ts';
 import type { Finding } from '../../domain/resolving.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
+import type { CommandParts } from './command-parts.ts';
 import { decideFinding } from './decide-step.ts';
 import { catchUp } from './follow-orders.ts';
 import type { Watched } from './watched.ts';
 
-interface ResolveWatchedDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly book: CommandBook;
-  readonly steps: CommandSteps;
+interface ResolveWatchedDeps extends CommandParts {
   /** A replace's order has ended: the caller has to look whether another order took its place. */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
   /**

@@ -4,16 +4,12 @@ import { decodeUpdate } from '../../domain/encode-update.ts';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { lastPossibleSendMs } from '../../domain/presumed-absent.ts';
 import type { ResolvingUpdate } from '../../domain/resolving.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { inParallel } from '../../runtime/waiting.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { FollowedAccounts, LookSince } from '../sources/account-access.ts';
+import type { LookSince } from '../sources/account-access.ts';
 import { AccountReads } from './account-reads.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
+import type { CommandParts } from './command-parts.ts';
 import type { ProbeReport } from './commands.ts';
 import { countMisses } from './count-misses.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
@@ -23,19 +19,10 @@ import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { ResolveWatched } from './resolve-watched.ts';
-import type { HeldTerms } from './sending-term.ts';
 import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
 
-interface ResolverDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly accounts: FollowedAccounts;
-  readonly book: CommandBook;
-  readonly steps: CommandSteps;
+interface ResolverDeps extends CommandParts {
   readonly probes: ProbeBudget;
-  readonly held: HeldTerms;
-  /** The process ends. */
-  readonly stopped: AbortSignal;
-  readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
 }
 
 /** Commands judged side by side after one read: each may be a transaction. */
@@ -237,7 +224,7 @@ const longestMs = 20_000;
  * budget; `dryRun` reads nothing. Never rejects.
  */
 async function probeNow(
-  { book, clock, watch }: { readonly book: CommandBook; readonly clock: Clock; readonly watch: ProbeWatch },
+  { book, clock, watch }: Pick<CommandParts, 'book' | 'clock'> & { readonly watch: ProbeWatch },
   { accountId, dryRun }: { readonly accountId?: string; readonly dryRun: boolean },
 ): Promise<ProbeReport> {
   const entries = [...(accountId === undefined ? book.all() : book.ofAccount(accountId))];

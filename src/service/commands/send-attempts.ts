@@ -1,31 +1,15 @@
 import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
-import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { Lease } from '../../runtime/lease.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import { notSent, type WriteResult } from '../../venue/write-result.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
+import type { CommandParts, SendingTerm } from './command-parts.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
-import { type Halts, haltedBecause } from './halts.ts';
+import { haltedBecause } from './halts.ts';
 import type { Opening } from './opening.ts';
-import type { OrderEntry } from './order-entry.ts';
-import { type Budgets, budgetOf } from './rate-budget.ts';
-import type { SendingTerm } from './sending-term.ts';
+import { budgetOf } from './rate-budget.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
-
-interface SendAttemptsDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly book: Pick<CommandBook, 'adopt' | 'release'>;
-  readonly steps: CommandSteps;
-  readonly entry: OrderEntry;
-  readonly lease: Lease;
-  readonly halts: Pick<Halts, 'blocking'>;
-  readonly budgets: Budgets;
-}
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */
 export interface Pacing {
@@ -76,10 +60,10 @@ function isHeld({ pacing }: Sending, result: WriteResult): boolean {
 export class SendAttempts {
   /** Each order's last cancel in flight or waiting. */
   private readonly cancels = new Map<string, Promise<void>>();
-  private readonly deps: SendAttemptsDeps;
+  private readonly deps: CommandParts;
   private readonly options: CommandOptions;
 
-  constructor(deps: SendAttemptsDeps, options: CommandOptions) {
+  constructor(deps: CommandParts, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }

@@ -1,28 +1,21 @@
 import { isUnresolved } from '../../domain/command.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { UnreadableCommand } from '../../store/commands/decode-command.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import { anotherLeads, type Declined, ending } from './answer.ts';
 import type { CancelAlls } from './cancel-all/cancel-all.ts';
 import type { CancelTimers } from './cancel-all/cancel-timers.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { Halts } from './halts.ts';
+import type { CommandParts, SendingTerm } from './command-parts.ts';
 import type { Resolver } from './resolver.ts';
-import type { SendingTerm } from './sending-term.ts';
 
 /** What all terms of a process share. */
-interface ShardTermDeps extends Pick<Ambient, 'clock' | 'log'> {
-  readonly journal: CommandJournal;
+interface ShardTermDeps extends CommandParts {
   /** A takeover has made steps. */
   readonly onStep: () => void;
-  readonly book: CommandBook;
   /** Of the shards whose commands this process has taken over. */
   readonly held: Map<number, Term>;
-  readonly halts: Pick<Halts, 'refresh' | 'adopt'>;
   readonly gauges: CommandGauges;
   readonly resolver: Resolver;
   readonly cancelAlls: CancelAlls;

@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command } from '../../domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import type { Ambient } from '../../observability/ambient.ts';
-import type { Metrics } from '../../observability/metrics.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
-import type { CommandJournal, NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
+import type { NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
 import { AccountTurns } from './account-turns.ts';
 import { type Answer, anotherLeads, type Declined, declined } from './answer.ts';
 import { awaitCommand } from './await-command.ts';
@@ -20,8 +17,8 @@ import {
 } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandParts, SendingTerm } from './command-parts.ts';
 import type { Journaled, Submission } from './commands.ts';
-import type { Halts } from './halts.ts';
 import type { JournalSweep } from './journal-sweep.ts';
 import {
   allQuotes,
@@ -35,26 +32,13 @@ import {
 } from './judge-submission.ts';
 import type { UnseenOrders } from './look-at-order.ts';
 import { type OpenedAs, Opening } from './opening.ts';
-import type { Quotes } from './order-entry.ts';
-import type { PlacesUnderWay } from './places-under-way.ts';
-import type { RateBreaker } from './rate-breaker.ts';
-import { type Budgets, budgetOf } from './rate-budget.ts';
+import { budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
-import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 
-interface SubmitDeps extends Ambient {
-  readonly journal: CommandJournal;
-  readonly accounts: FollowedAccounts;
-  readonly quotes: Quotes;
-  readonly book: CommandBook;
-  readonly halts: Halts;
-  readonly budgets: Budgets;
-  readonly breaker: RateBreaker;
+interface SubmitDeps extends CommandParts {
   readonly sender: SendAttempts;
-  readonly placesUnderWay: PlacesUnderWay;
   readonly unseen: UnseenOrders;
-  readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
   readonly sweep: Pick<JournalSweep, 'lookFor'>;

@@ -1,20 +1,10 @@
 import type { Command, CommandRequest, Reason } from '../../domain/command.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Lease } from '../../runtime/lease.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import { type Halts, haltedBecause } from './halts.ts';
+import type { CommandParts, SendingTerm } from './command-parts.ts';
+import { haltedBecause } from './halts.ts';
 import type { Opening } from './opening.ts';
-import type { SendingTerm } from './sending-term.ts';
 
-interface WritePermitDeps {
-  readonly journal: Pick<CommandJournal, 'markSending'>;
-  readonly book: Pick<CommandBook, 'adopt'>;
-  readonly lease: Lease;
-  readonly halts: Pick<Halts, 'blocking'>;
-  readonly clock: Clock;
-}
+type WritePermitDeps = Pick<CommandParts, 'journal' | 'book' | 'lease' | 'halts' | 'clock'>;
 
 interface PermitScope {
   readonly attemptId: string;

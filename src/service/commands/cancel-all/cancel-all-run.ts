@@ -1,6 +1,5 @@
 import { type Command, isFinal, isForOrder, madeOrder } from '../../../domain/command.ts';
 import { isTerminal } from '../../../domain/order.ts';
-import type { Ambient } from '../../../observability/ambient.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
 import {
@@ -9,11 +8,10 @@ import {
   type OrderOfAccount,
   type PlaceOfAccount,
 } from '../../../store/commands/cancel-all-journal.ts';
-import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, type DeclineCode, isOfThisProcess } from '../answer.ts';
-import type { CommandBook } from '../command-book.ts';
 import type { CommandOptions } from '../command-options.ts';
+import type { CommandParts } from '../command-parts.ts';
 import type { CancelAll, Journaled, Submission } from '../commands.ts';
 import { notCancelable } from '../look-at-order.ts';
 import type { Pacing } from '../send-attempts.ts';
@@ -36,9 +34,8 @@ const againAfter = { firstMs: 500, maxMs: 5_000 };
 const looks = { most: 3, everyMs: 1_000 };
 
 /** What a single run needs from `CancelAlls`. */
-export interface CancelAllRunDeps extends Pick<Ambient, 'clock' | 'random'> {
-  readonly journal: CommandJournal;
-  readonly book: Pick<CommandBook, 'listen' | 'get'>;
+export interface CancelAllRunDeps extends Pick<CommandParts, 'clock' | 'random' | 'journal'> {
+  readonly book: Pick<CommandParts['book'], 'listen' | 'get'>;
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<Answer<Journaled>>;
 }
 

@@ -1,22 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from '../../../observability/logger.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
-import type { AuditTrailEntry } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, declined } from '../answer.ts';
 import type { CommandOptions } from '../command-options.ts';
+import type { CommandParts, SendingTerm } from '../command-parts.ts';
 import type { CancelAll, CancelAllScope, OperatorWord } from '../commands.ts';
-import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { type ListDeps, listCancelAll } from './list-cancel-all.ts';
 
-interface CancelAllsDeps extends CancelAllRunDeps, Omit<ListDeps, 'journal'> {
-  readonly log: Logger;
+interface CancelAllsDeps extends CommandParts, ListDeps {
+  readonly submit: CancelAllRunDeps['submit'];
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: (shard: number) => Answer<SendingTerm>;
-  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 /** `onLanding`: if left out, an order landing late is cancelled. */

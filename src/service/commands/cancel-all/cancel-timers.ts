@@ -1,24 +1,15 @@
-import type { Ambient } from '../../../observability/ambient.ts';
-import type { Metrics } from '../../../observability/metrics.ts';
-import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { CancelTimer } from '../../../store/commands/halts-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, type Declined, declined } from '../answer.ts';
+import type { CommandParts, SendingTerm } from '../command-parts.ts';
 import type { TimersSet } from '../commands.ts';
-import type { HeldTerms, SendingTerm } from '../sending-term.ts';
 import type { CancelAlls } from './cancel-all.ts';
 
-interface CancelTimersDeps extends Ambient {
-  readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
-  readonly metrics: Metrics['commands'];
-  readonly held: HeldTerms;
+interface CancelTimersDeps extends CommandParts {
   readonly maySend: (shard: number) => Answer<SendingTerm>;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly cancelAlls: Pick<CancelAlls, 'run'>;
-  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
-  /** The process ends. */
-  readonly stopped: AbortSignal;
+  readonly cancelAlls: CancelAlls;
 }
 
 export interface CancelAfter {

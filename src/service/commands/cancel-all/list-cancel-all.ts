@@ -1,32 +1,26 @@
 import { orderKey, type Stream } from '../../../domain/order.ts';
 import { isSelected, type Selectable } from '../../../domain/select-orders.ts';
-import type { Clock } from '../../../runtime/clock.ts';
 import type {
   NewCancelAll,
   OpenOrder,
   OrderOfAccount,
   UnreadAccount,
 } from '../../../store/commands/cancel-all-journal.ts';
-import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { ReadBudget } from '../../../venue/order-reads.ts';
-import type { CompleteLook, FollowedAccounts } from '../../sources/account-access.ts';
+import type { CompleteLook } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';
 import type { Answer, Declined } from '../answer.ts';
 import { hasLogin } from '../check-submission.ts';
+import type { CommandParts } from '../command-parts.ts';
 import type { CancelAllScope } from '../commands.ts';
-import type { PlacesUnderWay, PlaceUnderWay } from '../places-under-way.ts';
+import type { PlaceUnderWay } from '../places-under-way.ts';
 
-export interface ListDeps {
-  readonly journal: Pick<CommandJournal, 'openOrders' | 'namedOrders' | 'unseenPlaces'>;
-  readonly accounts: FollowedAccounts;
-  readonly clock: Clock;
+export interface ListDeps extends Pick<CommandParts, 'journal' | 'accounts' | 'clock' | 'placesUnderWay'> {
   /** Bounds the reads all the process's cancel-alls make side by side. */
   readonly listWindow: Window;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  /** Places that were asked for, and that the journal may not show yet. */
-  readonly placesUnderWay: PlacesUnderWay;
 }
 
 interface ListLimits {
