@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
+import { present } from '../../domain/present.ts';
 import type { ConfigWith } from '../config/config.ts';
-import { present } from '../contract/body-fields.ts';
 import { streamPattern } from '../domain/order.ts';
 import { isPlatformId } from '../domain/platform-id.ts';
 import { createMetrics } from '../observability/metrics.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseInstant } from '../domain/instant.ts';
-import { parseBody, present } from './body-fields.ts';
+import { present } from '../domain/present.ts';
+import { parseBody } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { namedBody, stream } from './words.ts';
 

@@ -200,10 +200,3 @@ function isPlain(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
   return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text);
 }
-
-/** The same without undefined fields: zod keeps them if a caller in this process passed them. */
-export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
-}

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReference } from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms } from '../domain/command.ts';
+import { present } from '../domain/present.ts';
 import { securitiesStreams, traits } from '../domain/streams.ts';
 import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
@@ -12,7 +13,6 @@ import {
   plainTextField,
   platformIdText,
   positiveDecimal,
-  present,
   principalText,
   probability,
   symbolText,

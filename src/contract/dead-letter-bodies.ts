@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { parseBody, plainTextField, platformIdText, present } from './body-fields.ts';
+import { present } from '../domain/present.ts';
+import { parseBody, plainTextField, platformIdText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { named, namedBody, next, stream } from './words.ts';

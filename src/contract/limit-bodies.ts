@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
-import { parseBody, platformIdText, positiveDecimal, present, principalText, symbolText } from './body-fields.ts';
+import { present } from '../domain/present.ts';
+import { parseBody, platformIdText, positiveDecimal, principalText, symbolText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { instrumentKind, named, namedBody } from './words.ts';

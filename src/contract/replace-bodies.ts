@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalReplaceTerms } from '../domain/canonical-terms.ts';
 import type { CommandRequest, ReplaceTerms } from '../domain/command.ts';
+import { present } from '../domain/present.ts';
 import { replaceableSecurities } from '../domain/streams.ts';
 import {
   type BodyResult,
@@ -9,7 +10,6 @@ import {
   parseBody,
   platformIdText,
   positiveDecimal,
-  present,
   probability,
 } from './body-fields.ts';
 import {

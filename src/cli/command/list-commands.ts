@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { type CommandAnswer, commandAnswer, commandPage } from '../../contract/rest-answers.ts';
+import { present } from '../../domain/present.ts';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';

@@ -1,9 +1,9 @@
-import { present } from '../../contract/body-fields.ts';
 import { haltList } from '../../contract/halt-answers.ts';
 import { limitList } from '../../contract/limit-bodies.ts';
 import { exposureList } from '../../contract/rest-answers.ts';
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import type { Stream } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
 import type { RestClient } from '../rest/rest-client.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import { type CommandAnswer, type CommandHistory, commandAnswer, commandHistory } from '../../contract/rest-answers.ts';
+import { present } from '../../domain/present.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { orderOf } from '../command/unresolved-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';

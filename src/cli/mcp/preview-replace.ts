@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { decimalText, instantText, platformIdText, positiveDecimal, present } from '../../contract/body-fields.ts';
+import { decimalText, instantText, platformIdText, positiveDecimal } from '../../contract/body-fields.ts';
 import { accountTimeInForce, predictionTimeInForce, supersedes } from '../../contract/command-bodies.ts';
 import { orderPath } from '../../contract/order-path.ts';
 import { parseReplace, parseReplaceAccount } from '../../contract/replace-bodies.ts';
 import { type NewTerms, replaceBodyOf, termsOf } from '../../contract/replace-terms.ts';
 import type { ReplaceTerms } from '../../domain/command.ts';
 import type { Stream } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { traits } from '../../domain/streams.ts';
 import type { ListedOrder } from '../io/order-text.ts';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BodyResult } from '../../contract/body-fields.ts';
-import { platformIdText, present } from '../../contract/body-fields.ts';
+import { platformIdText } from '../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
@@ -13,6 +13,7 @@ import { type CallerDocument, callerAnswer } from '../../contract/status-answer.
 import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { traits } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import type { ListedOrder } from '../io/order-text.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import { toolShape } from '../../contract/filter-shapes.ts';
 import { commandFilters, queryFrom } from '../../contract/list-filters.ts';
 import { commandPage } from '../../contract/rest-answers.ts';
+import { present } from '../../domain/present.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, noneOf, pageAnswer, pageLimit, readOnly, readPage, tool } from './tool.ts';

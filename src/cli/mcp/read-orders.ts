@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { platformIdText, present } from '../../contract/body-fields.ts';
+import { platformIdText } from '../../contract/body-fields.ts';
 import { toolShape } from '../../contract/filter-shapes.ts';
 import { orderFilters, queryFrom } from '../../contract/list-filters.ts';
 import { orderAnswer, orderPage, updatePage } from '../../contract/rest-answers.ts';
+import { present } from '../../domain/present.ts';
 import { changeTexts, instrumentText, type ListedOrder, orderText, sizeText } from '../io/order-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accountList } from '../../contract/account-answers.ts';
-import { present } from '../../contract/body-fields.ts';
 import { statusAnswer } from '../../contract/status-answer.ts';
+import { present } from '../../domain/present.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import { cursor, excerpt, pageAnswer, pageLimit, readOnly, readRest, tool } from './tool.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import { type CommandAnswer, type CommandHistory, commandPage } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import { present } from '../../domain/present.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
 import {

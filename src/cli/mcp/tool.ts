@@ -1,8 +1,8 @@
 import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import { streams } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { present } from '../../contract/body-fields.ts';
 import type { Head, Reduction } from '../../domain/head.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { orderKey, streams } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { reduce } from '../../domain/reduce.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { decodeOrder } from '../../service/sources/decode-order.ts';

@@ -2,6 +2,7 @@ import type { Baseline, Command } from '../../domain/command.ts';
 import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
 import { isTerminal, type Order } from '../../domain/order.ts';
 import { isAskableId } from '../../domain/platform-id.ts';
+import { present } from '../../domain/present.ts';
 import type { ResolvingUpdate } from '../../domain/resolving.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
 import { type Declined, declined } from './answer.ts';
@@ -245,19 +246,10 @@ export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: numb
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: ResolvingUpdate): Baseline {
   const { status, working, cumQty, pendingAction, rejectReason, rejectText, incarnation, updatedAt } = order;
-  return {
-    revision,
-    sourceEpoch,
-    ...(sourceVersion !== undefined && { sourceVersion }),
-    status,
-    working,
-    cumQty,
-    pendingAction,
-    updatedAt,
-    ...(rejectReason !== undefined && { rejectReason }),
-    ...(rejectText !== undefined && { rejectText }),
-    ...(incarnation !== undefined && { incarnation }),
-  };
+  return present({
+    ...{ revision, sourceEpoch, sourceVersion, status, working, cumQty, pendingAction, updatedAt },
+    ...{ rejectReason, rejectText, incarnation },
+  });
 }
 
 export const storeUnavailable = declined(

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { attemptPrefix, type Command } from '../../domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
+import { present } from '../../domain/present.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -260,11 +261,7 @@ export class SubmitCommand {
     return {
       ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order, released }),
       commandId: timeOrderedUuid(random, atMs),
-      ...(tokenNumber !== undefined && { tokenNumber }),
-      idempotencyKey,
-      requestHash: hashOf(submission),
-      ...(orderId !== undefined && { orderId }),
-      ...(baseline !== undefined && { baseline }),
+      ...present({ tokenNumber, idempotencyKey, requestHash: hashOf(submission), orderId, baseline }),
       deadlineAtMs: atMs + this.options.deadlineMs,
       attemptId: `${attemptPrefix}${timeOrderedUuid(random, atMs)}`,
     };
@@ -368,10 +365,6 @@ function heldAgainst(request: Submission['request']): string {
 type Passed = Extract<CheckResult, { kind: 'passed' }>;
 
 function hashOf({ request, callerRef, supersedes }: Submission): string {
-  const text = canonicalRequest({
-    request,
-    ...(callerRef !== undefined && { callerRef }),
-    ...(supersedes !== undefined && { supersedes }),
-  });
+  const text = canonicalRequest(present({ request, callerRef, supersedes }));
   return createHash('sha256').update(text).digest('hex');
 }

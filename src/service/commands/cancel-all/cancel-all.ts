@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { present } from '../../../domain/present.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
@@ -111,20 +112,9 @@ export class CancelAlls {
     const replayed = result.kind === 'replayed';
     if (!replayed) {
       const { accountId, ...only } = record.selection;
-      const detail = {
-        ...only,
-        orders: record.orders.length,
-        places: record.places.length,
-        unread: record.unread.length,
-      };
-      note({
-        principal,
-        action: 'cancel_all',
-        requestId,
-        reason,
-        detail,
-        ...(accountId !== undefined && { accountId }),
-      });
+      const { orders, places, unread } = record;
+      const detail = { ...only, orders: orders.length, places: places.length, unread: unread.length };
+      note(present({ principal, action: 'cancel_all', requestId, reason, detail, accountId }));
     }
     return { record, replayed };
   }
@@ -175,10 +165,7 @@ function selectionOf(scope: CancelAllScope): CancelAllSelection {
   const { symbol, side, principal, reference } = scope.only ?? {};
   return {
     ...(scope.kind === 'account' && { accountId: scope.accountId }),
-    ...(symbol !== undefined && { symbol }),
-    ...(side !== undefined && { side }),
-    ...(principal !== undefined && { principal }),
-    ...(reference !== undefined && { reference }),
+    ...present({ symbol, side, principal, reference }),
   };
 }
 

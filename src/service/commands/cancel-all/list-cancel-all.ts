@@ -1,4 +1,5 @@
 import { orderKey, type Stream } from '../../../domain/order.ts';
+import { present } from '../../../domain/present.ts';
 import { isSelected, type Selectable } from '../../../domain/select-orders.ts';
 import type {
   NewCancelAll,
@@ -79,14 +80,7 @@ export async function listCancelAll(
       theirs.delete(orderKey(stream, orderId));
       if (shown?.reused !== true) {
         const { incarnation } = order;
-        const listed = {
-          accountId,
-          stream,
-          orderId,
-          ...(incarnation !== undefined && { incarnation }),
-          ...(ended && { ended }),
-        };
-        if (isSelected(order, scope.only)) orders.push(listed);
+        if (isSelected(order, scope.only)) orders.push(present({ accountId, stream, orderId, incarnation, ended }));
       } else if (scope.only === undefined) orders.push({ accountId, stream, orderId, asShown: true });
       else unread.push({ accountId, stream, code: 'UNCERTAIN', message: anotherOrder(orderId) });
     };
