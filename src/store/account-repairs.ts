@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
+import { nonNull } from './from-row.ts';
 import type { RepairAnswer } from './repair-requests.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
@@ -51,21 +52,19 @@ export interface AccountRepairs {
  */
 const mostOpen = 10;
 
-interface Row {
+interface Row extends Pick<AccountRepair, 'kind' | 'stream'> {
   readonly id: string;
-  readonly kind: AccountRepair['kind'];
-  readonly stream: Stream;
-  readonly since_ms: number | null;
-  readonly asked_by: string | null;
+  readonly sinceMs: string | null;
+  readonly askedBy: string | null;
   readonly reason: string | null;
-  readonly requested_ms: number;
-  readonly answered_ms: number | null;
+  readonly requestedMs: string;
+  readonly answeredMs: string | null;
   readonly result: RepairAnswer['result'] | null;
   readonly detail: string | null;
 }
 
-const columns = `id, kind, stream, public.time_to_ms(since) as since_ms, asked_by, reason, public.time_to_ms(requested_at) as requested_ms,
-  public.time_to_ms(answered_at) as answered_ms, result, detail`;
+const columns = `id, kind, stream, public.time_to_ms(since) as "sinceMs", asked_by as "askedBy", reason, public.time_to_ms(requested_at) as "requestedMs",
+  public.time_to_ms(answered_at) as "answeredMs", result, detail`;
 
 /** The port `AccountRepairs` in Postgres. */
 export class PostgresAccountRepairs implements AccountRepairs {
@@ -115,13 +114,22 @@ export class PostgresAccountRepairs implements AccountRepairs {
   }
 }
 
-function toRepair(row: Row): AccountRepair {
-  const { result, answered_ms: answeredMs, since_ms: sinceMs, asked_by: askedBy, reason } = row;
+function toRepair({
+  id,
+  kind,
+  stream,
+  requestedMs,
+  sinceMs,
+  askedBy,
+  reason,
+  result,
+  detail,
+  answeredMs,
+}: Row): AccountRepair {
   return {
-    ...{ id: BigInt(row.id), kind: row.kind, stream: row.stream, requestedMs: Number(row.requested_ms) },
+    ...{ id: BigInt(id), kind, stream, requestedMs: Number(requestedMs) },
     ...(sinceMs !== null && { sinceMs: Number(sinceMs) }),
-    ...(askedBy !== null && { askedBy }),
-    ...(reason !== null && { reason }),
-    ...(result !== null && { answer: { result, detail: row.detail ?? '', answeredMs: Number(answeredMs) } }),
+    ...nonNull({ askedBy, reason }),
+    ...(result !== null && { answer: { result, detail: detail ?? '', answeredMs: Number(answeredMs) } }),
   };
 }

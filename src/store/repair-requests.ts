@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
+import { fromRow, type RowOf } from './from-row.ts';
 
 export interface RepairRequest {
   /** Several about one order: it is read once for all. */
@@ -20,16 +21,6 @@ export interface RepairAnswer {
   readonly detail: string;
 }
 
-interface Row {
-  readonly ids: string[];
-  readonly kind: RepairRequest['kind'];
-  readonly stream: Stream;
-  readonly account_id: string;
-  readonly alone: boolean;
-  readonly since: Date | null;
-  readonly order_id: string | null;
-}
-
 /** Of one account. A job may have 20,000: together they would be too many for each round. */
 const requestsAtOnce = 100;
 
@@ -39,8 +30,9 @@ const requestsAtOnce = 100;
  * accounts would let them block the others.
  */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
-  const { rows } = await pool.query<Row>(
-    `select array_agg(n.id::text order by n.id) as ids, n.kind, n.stream, n.account_id, n.alone, n.since, q.order_id from (
+  const { rows } = await pool.query<RowOf<RepairRequest>>(
+    `select array_agg(n.id::text order by n.id) as ids, n.kind, n.stream, n.account_id as "accountId", n.alone, public.time_to_ms(n.since)::float8 as "sinceMs",
+       q.order_id as "orderId" from (
        select id, kind, stream, account_id, since, dead_letter_id, job_id is null as alone,
          row_number() over (partition by stream, account_id order by job_id is not null, id) as place
        from public.repair_requests where answered_at is null
@@ -50,12 +42,7 @@ export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
      order by n.alone desc, min(n.id)`,
     [requestsAtOnce],
   );
-  return rows.map(({ account_id, since, order_id, ...row }) => ({
-    ...row,
-    accountId: account_id,
-    ...(since !== null && { sinceMs: since.getTime() }),
-    ...(order_id !== null && { orderId: order_id }),
-  }));
+  return rows.map(fromRow<RepairRequest>);
 }
 
 /**

@@ -1,16 +1,10 @@
 import type { Pool } from 'pg';
-import { type Command, type CommandWithEvidence, isFinal } from '../domain/command.ts';
-import type { Stream } from '../domain/order.ts';
+import { type Command, type CommandWithEvidence, type Evidence, isFinal } from '../domain/command.ts';
 import { accountsOf, inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './commands/command-reads.ts';
-import {
-  decodeCommand,
-  decodeEvidence,
-  type EvidenceRow,
-  evidenceColumns,
-  type StoredCommand,
-} from './commands/decode-command.ts';
+import { decodeCommand, evidenceColumns, type StoredCommand } from './commands/decode-command.ts';
 import { readExposure } from './commands/read-exposure.ts';
+import { fromRow, type RowOf } from './from-row.ts';
 import { listNewestOrders } from './orders/list-newest-orders.ts';
 import {
   countOrdersByStatus,
@@ -119,21 +113,16 @@ async function readAccounts(
   [afterId, afterStream]: readonly string[] = [],
   limit?: number,
 ): Promise<Page<AccountRow>> {
-  const { rows } = await pool.query<{ stream: Stream; account_id: string; is_sim: boolean; open_orders: string }>(
-    `select a.stream, a.account_id, a.is_sim, (
-       select count(*) from public.orders o where o.account_id = a.account_id and o.stream = a.stream and o.is_open
-     ) as open_orders
+  const { rows } = await pool.query<AccountRow>(
+    `select a.stream, a.account_id as "accountId", a.is_sim as "isSim", (
+       select count(*)::int from public.orders o where o.account_id = a.account_id and o.stream = a.stream and o.is_open
+     ) as "openOrders"
      from public.accounts a
      where ${inScope('a.account_id', 1)} and ($2::text is null or (a.account_id, a.stream) > ($2::text, $3::text))
      order by a.account_id, a.stream limit $4`,
     [scopeParameter(scope), afterId ?? null, afterStream ?? null, limit === undefined ? null : limit + 1],
   );
-  const items = rows.slice(0, limit).map(({ stream, account_id, is_sim, open_orders }) => ({
-    stream,
-    accountId: account_id,
-    isSim: is_sim,
-    openOrders: Number(open_orders),
-  }));
+  const items = rows.slice(0, limit);
   const last = items.at(-1);
   return rows.length > items.length && last !== undefined ? { items, next: [last.accountId, last.stream] } : { items };
 }
@@ -295,7 +284,7 @@ async function findCommand(
   commandId: string,
 ): Promise<CommandWithEvidence | undefined> {
   if (!isCommandId(commandId)) return undefined;
-  const { rows } = await pool.query<{ command: StoredCommand; evidence: EvidenceRow[] }>({
+  const { rows } = await pool.query<{ command: StoredCommand; evidence: RowOf<Evidence>[] }>({
     name: 'find_command',
     text: `select public.command_json(c.command_id) as command, (
         select coalesce(json_agg(e order by e.number), '[]')
@@ -309,5 +298,5 @@ async function findCommand(
     values: [scopeParameter(scope), commandId],
   });
   const [row] = rows;
-  return row && { command: decodeCommand(row.command), evidence: row.evidence.map(decodeEvidence) };
+  return row && { command: decodeCommand(row.command), evidence: row.evidence.map(fromRow<Evidence>) };
 }

@@ -1,26 +1,18 @@
 import type { Pool } from 'pg';
+import { fromRow, type RowOf } from '../from-row.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type Approving, mostWaiting, type NewApproval, type OperatorAction } from './halts-journal.ts';
+import { type Approval, type Approving, mostWaiting, type NewApproval } from './halts-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
-interface Row {
-  readonly approval_id: string;
-  readonly action: OperatorAction;
-  readonly account_id: string | null;
-  readonly requested_by: string;
-  readonly reason: string;
-  readonly request_id: string;
-  readonly requested_ms: string;
-  readonly expires_ms: string;
-}
+type Row = RowOf<Approval>;
 
 /**
  * Raw: each write is one statement with its audit line, and the list reads the columns it returns.
  */
-const columns = `approval_id, action, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
-  public.time_to_ms(expires_at) as expires_ms`;
+const columns = `approval_id as "approvalId", action, account_id as "accountId", requested_by as "by", reason, request_id as "requestId",
+  public.time_to_ms(requested_at)::float8 as "atMs", public.time_to_ms(expires_at)::float8 as "expiresAtMs"`;
 
 /**
  * SQL over a request: it is not approved, not expired, and its principal may still ask for it.
@@ -39,7 +31,7 @@ export async function requestApproval(deps: Deps, approval: NewApproval): Promis
     text: `select ${columns} from public.request_approval($1, $2)`,
     values: [storableJson({ ...rest, by: storableColumn(by), reason: storableColumn(reason) }), mostWaiting],
   });
-  return row && toApproval(row);
+  return row && fromRow<Approval>(row);
 }
 
 /** Requests not approved, not expired, and of principals that may still ask; oldest first. */
@@ -50,7 +42,7 @@ export async function readApprovals(pool: Pool, accounts?: readonly string[]): P
     order by requested_at, approval_id limit 1000`,
     [accounts ?? null],
   );
-  return rows.map(toApproval);
+  return rows.map(fromRow<Approval>);
 }
 
 export async function findApproval(pool: Pool, approvalId: string): Promise<Approval | undefined> {
@@ -58,7 +50,7 @@ export async function findApproval(pool: Pool, approvalId: string): Promise<Appr
     `select ${columns} from public.approvals where approval_id = $1 and ${isWaiting}`,
     [approvalId],
   );
-  return rows[0] && toApproval(rows[0]);
+  return rows[0] && fromRow<Approval>(rows[0]);
 }
 
 /** One call of a function of the database, and in which case it has done its act. */
@@ -103,17 +95,4 @@ export async function doAct<Result>(
     values: [...values, approvalId, storableColumn(by), storableColumn(reason), requestId],
   });
   return row === undefined ? 'not_waiting' : row.result;
-}
-
-function toApproval(row: Row): Approval {
-  return {
-    approvalId: row.approval_id,
-    action: row.action,
-    ...(row.account_id !== null && { accountId: row.account_id }),
-    by: row.requested_by,
-    reason: row.reason,
-    requestId: row.request_id,
-    atMs: Number(row.requested_ms),
-    expiresAtMs: Number(row.expires_ms),
-  };
 }

@@ -4,17 +4,12 @@ import { decodeUpdate } from '../../domain/encode-update.ts';
 import type { Order, Stream } from '../../domain/order.ts';
 import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
+import { fromRow, type RowOf } from '../from-row.ts';
 import { storableJson } from '../session/write-once.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
 import type { Landings, Rival } from './command-journal.ts';
-import {
-  decodeCommand,
-  decodeEvidence,
-  type EvidenceRow,
-  evidenceColumns,
-  type StoredCommand,
-} from './decode-command.ts';
+import { decodeCommand, evidenceColumns, type StoredCommand } from './decode-command.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 
 /** The takeover of its shard has named it, and halted its account. */
@@ -106,35 +101,23 @@ export async function readUnresolved(
 /** Everything known about one command, oldest first. */
 export async function readEvidence(pool: Pool, commandId: string): Promise<Evidence[]> {
   if (!isCommandId(commandId)) return [];
-  const { rows } = await pool.query<EvidenceRow>(
+  const { rows } = await pool.query<RowOf<Evidence>>(
     `select ${evidenceColumns} from public.evidence where command_id = $1 order by number`,
     [commandId],
   );
-  return rows.map(decodeEvidence);
+  return rows.map(fromRow<Evidence>);
 }
 
 /** Orders bound to these commands by ingest, matching or not. */
 export async function readBoundOrders(pool: Pool, commandIds: readonly string[]): Promise<BoundOrder[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
-  const { rows } = await pool.query<{ attempt_id: string; command_id: string; order_id: string; matches: boolean }>(
-    `select attempt_id, command_id, order_id, matches from public.order_bindings where command_id = any($1::uuid[]) order by command_id, bound_at, order_id`,
+  const { rows } = await pool.query<BoundOrder>(
+    `select attempt_id as "attemptId", command_id as "commandId", order_id as "orderId", matches from public.order_bindings
+     where command_id = any($1::uuid[]) order by command_id, bound_at, order_id`,
     [askable],
   );
-  return rows.map((row) => ({
-    attemptId: row.attempt_id,
-    commandId: row.command_id,
-    orderId: row.order_id,
-    matches: row.matches,
-  }));
-}
-
-interface Row {
-  last: string | null;
-  places: number;
-  attempt_id: string | null;
-  command_id: string;
-  order_id: string;
+  return rows;
 }
 
 const before = '00000000-0000-0000-0000-000000000000';
@@ -149,7 +132,7 @@ const text = `
     where shard = $1 and resolved_at is not null and (order_id is null or state <> 'applied') and command_id > $2
     order by command_id limit $3
   )
-  select l.last, l.places, f.attempt_id, f.command_id, f.order_id
+  select l.last, l.places, f.attempt_id as "attemptId", f.command_id as "commandId", f.order_id as "orderId", true as matches
   from (select (select command_id from page order by command_id desc limit 1) as last, (select count(*)::integer from page) as places) l
   left join (
     select b.attempt_id, b.command_id, b.order_id
@@ -172,12 +155,14 @@ export async function readLandings(
   after: string | undefined,
   limit: number,
 ): Promise<Landings> {
-  const { rows } = await pool.query<Row>(text, [shard, after ?? before, limit]);
-  const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>
-    attempt_id === null ? [] : [{ attemptId: attempt_id, commandId: command_id, orderId: order_id, matches: true }],
-  );
-  const last = rows[0];
-  return last === undefined || last.last === null || last.places < limit ? { bound } : { bound, next: last.last };
+  const { rows } = await pool.query<BoundOrder & { readonly last: string | null; readonly places: number }>(text, [
+    shard,
+    after ?? before,
+    limit,
+  ]);
+  const { last = null, places = 0 } = rows[0] ?? {};
+  const bound = rows.flatMap(({ last: _last, places: _places, ...order }) => (order.attemptId === null ? [] : [order]));
+  return last === null || places < limit ? { bound } : { bound, next: last };
 }
 
 /**
@@ -187,24 +172,24 @@ export async function readLandings(
 export async function readRivals(pool: Pool, commandIds: readonly string[]): Promise<Rival[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
-  const { rows } = await pool.query<{ command_id: string; rival_id: string }>(
+  const { rows } = await pool.query<Rival>(
     `with recursive chain(command_id, rival_id, state, supersedes) as (
        select command_id, command_id, state, supersedes from public.commands where command_id = any ($1::uuid[]) and kind = 'replace'
        union
        select l.command_id, s.command_id, s.state, s.supersedes
        from chain l join public.commands s on s.supersedes = l.rival_id or s.command_id = l.supersedes
      )
-     select c.command_id, r.command_id as rival_id
+     select c.command_id as "commandId", r.command_id as "rivalId"
      from unnest($1::uuid[]) as k(command_id) join public.commands c using (command_id)
      join public.commands r on r.stream = c.stream and r.order_id = c.order_id and r.kind <> 'place'
      where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
        and (r.resolved_at is null or r.resolved_at > c.created_at - interval '1 day')
      union all
      select command_id, rival_id from chain where rival_id <> command_id and state not in ('refused', 'not_sent')
-     order by command_id, rival_id`,
+     order by 1, 2`,
     [askable],
   );
-  return rows.map(({ command_id, rival_id }) => ({ commandId: command_id, rivalId: rival_id }));
+  return rows;
 }
 
 /**
@@ -265,16 +250,6 @@ export async function readResolvingOrder(
   };
 }
 
-interface OpenOrderRow {
-  readonly stream: Stream;
-  readonly order_id: string;
-  readonly symbol: string;
-  readonly side: string;
-  readonly principal: string | null;
-  readonly refs: string[];
-  readonly incarnation: number | null;
-}
-
 /**
  * One account's open orders by (stream, orderId), from above `after`. `orders_by_account` has the
  * same order, so no more rows are read than are returned. An order's place is the one it is bound
@@ -286,12 +261,12 @@ export async function readOpenOrders(
   after: OpenOrder | undefined,
   limit: number,
 ): Promise<(OpenOrder & Selectable)[]> {
-  const { rows } = await pool.query<OpenOrderRow>(
+  const { rows } = await pool.query<RowOf<OpenOrder & Selectable>>(
     `${selectableOrders}
      where o.account_id = $1 and o.is_open and (o.stream, o.order_id) > ($2, $3) order by o.stream, o.order_id limit $4`,
     [accountId, after?.stream ?? '', after?.orderId ?? '', limit],
   );
-  return rows.map(selectableOf);
+  return rows.map(fromRow<OpenOrder & Selectable>);
 }
 
 /** Those among these orders that are stored under the account. */
@@ -301,31 +276,22 @@ export async function readNamedOrders(
   orders: readonly OpenOrder[],
 ): Promise<(OpenOrder & Selectable)[]> {
   if (orders.length === 0) return [];
-  const { rows } = await pool.query<OpenOrderRow>(
+  const { rows } = await pool.query<RowOf<OpenOrder & Selectable>>(
     `${selectableOrders} where o.account_id = $1 and (o.stream, o.order_id) in (select * from unnest($2::text[], $3::text[]))`,
     [accountId, orders.map(({ stream }) => stream), orders.map(({ orderId }) => orderId)],
   );
-  return rows.map(selectableOf);
+  return rows.map(fromRow<OpenOrder & Selectable>);
 }
 
 /**
  * An unreadable state keeps no order from its cancel: the command that placed it is known, as long
  * as the id was given once.
  */
-const selectableOrders = `select o.stream, o.order_id, o.symbol, coalesce(s.side, c.side, 'unknown') as side, c.principal, s.incarnation,
+const selectableOrders = `select o.stream, o.order_id as "orderId", o.symbol, coalesce(s.side, c.side, 'unknown') as side, c.principal, s.incarnation,
        array_remove(array[coalesce(s."callerRef", c.caller_ref), s."clOrdId", s."clientOrderRef",
-         case when s.side is null then b.attempt_id end], null) as refs
+         case when s.side is null then b.attempt_id end], null) as references
      from public.current_orders o
      left join lateral json_to_record(o.state) as s(side text, "commandId" text, "callerRef" text, "clOrdId" text, "clientOrderRef" text, incarnation integer) on true
      left join public.order_bindings b on o.state is null and o.join_state ->> 'incarnation' is null and b.stream = o.stream and b.order_id = o.order_id and b.matches
      left join public.commands c on c.command_id =
        case when s."commandId" ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then s."commandId"::uuid else b.command_id end`;
-
-function selectableOf(row: OpenOrderRow): OpenOrder & Selectable {
-  const { stream, order_id: orderId, symbol, side, principal, refs, incarnation } = row;
-  return {
-    ...{ stream, orderId, symbol, side, references: refs },
-    ...(principal !== null && { principal }),
-    ...(incarnation !== null && { incarnation }),
-  };
-}

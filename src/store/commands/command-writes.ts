@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Command, Reason } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
-import { type OrderStatus, type Stream, streams } from '../../domain/order.ts';
+import { type OrderStatus, streams } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { traits } from '../../domain/streams.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
@@ -308,16 +308,6 @@ export async function readCancelAllsInForce(pool: Pool, shard: number): Promise<
   return rows.map(({ cancelAll }) => cancelAll);
 }
 
-interface PlaceRow {
-  readonly account_id: string;
-  readonly stream: Stream;
-  readonly command_id: string;
-  readonly symbol: string;
-  readonly side: string;
-  readonly principal: string;
-  readonly refs: string[];
-}
-
 /**
  * Commands in these accounts that are not final, make an order, and have none that is known. By the
  * index of commands not final. A replace has symbol and side of the order before.
@@ -326,9 +316,9 @@ export async function readUnseenPlaces(
   pool: Pool,
   accountIds: readonly string[],
 ): Promise<(PlaceOfAccount & Selectable)[]> {
-  const { rows } = await pool.query<PlaceRow>(
-    `select c.account_id, c.stream, c.command_id, coalesce(c.symbol, o.symbol) as symbol, coalesce(c.side, o.state ->> 'side', 'unknown') as side, c.principal,
-       array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
+  const { rows } = await pool.query<PlaceOfAccount & Selectable>(
+    `select c.account_id as "accountId", c.stream, c.command_id as "commandId", coalesce(c.symbol, o.symbol) as symbol, coalesce(c.side, o.state ->> 'side', 'unknown') as side, c.principal,
+       array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as references
      from public.open_commands w join public.commands c using (command_id)
      left join public.current_orders o on c.kind = 'replace' and o.stream = c.stream and o.order_id = c.order_id
      where w.account_id = any($1) and w.standing <> 'resolved' and (c.kind = 'place' and c.order_id is null
@@ -336,8 +326,5 @@ export async function readUnseenPlaces(
      order by c.account_id, c.created_at, c.command_id`,
     [accountIds, streams.filter((stream) => traits[stream].replaces === 'new_order')],
   );
-  return rows.map(({ account_id, stream, command_id, symbol, side, principal, refs }) => ({
-    ...{ accountId: account_id, stream, commandId: command_id },
-    ...{ symbol, side, principal, references: refs },
-  }));
+  return rows;
 }

@@ -1,57 +1,20 @@
-import type {
-  Attempt,
-  AttemptState,
-  Baseline,
-  Command,
-  CommandRequest,
-  CommandState,
-  Evidence,
-  EvidenceKind,
-  Reason,
-} from '../../domain/command.ts';
+import type { Attempt, Baseline, Command } from '../../domain/command.ts';
 import { legs, working } from '../../domain/head-shape.ts';
-import { type OrderStatus, orderStatuses, type Stream, streams } from '../../domain/order.ts';
+import { orderStatuses, type Stream, streams } from '../../domain/order.ts';
 import { type Check, decimal, faultOf, fields, listOf, maybe, object, oneOf, text } from '../../domain/shape.ts';
 import { traits } from '../../domain/streams.ts';
+import { fromRow, type RowOf } from '../from-row.ts';
 import { readRow } from '../unreadable-row.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
 
-interface StoredAttempt {
-  readonly attemptId: string;
-  readonly number: number;
-  readonly state: AttemptState;
-  readonly epoch: string;
-  readonly preparedAtMs: number;
-  readonly sendingAtMs: number | null;
-  readonly answeredAtMs: number | null;
-  readonly reason: Reason | null;
-}
+type StoredAttempt = RowOf<Omit<Attempt, 'epoch'>> & { readonly epoch: string };
 
 /** A command as the SQL function `command_json` writes it. */
-export interface StoredCommand {
-  readonly commandId: string;
-  readonly shard: number;
-  readonly principal: string;
-  readonly idempotencyKey: string;
-  readonly requestHash: string;
-  readonly request: CommandRequest;
-  readonly callerRef: string | null;
-  readonly supersedes: string | null;
-  readonly state: CommandState;
-  readonly version: number;
-  readonly orderId: string | null;
-  readonly orderStatus: OrderStatus | null;
-  readonly reason: Reason | null;
-  readonly presumedAbsent: boolean;
+export interface StoredCommand extends RowOf<Omit<Command, 'seenPendingAt' | 'baseline' | 'attempts'>> {
   readonly pendingRevision: number | null;
   readonly pendingVersion: string | null;
-  readonly misses: number;
   readonly baseline: StoredBaseline | null;
-  readonly deadlineAtMs: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-  readonly resolvedAtMs: number | null;
   readonly attempts: readonly StoredAttempt[];
   /** Its newest row can't be read, or does not follow the one before it: nothing else is there. */
   readonly fault?: string;
@@ -118,47 +81,17 @@ export function decodeCommand(stored: StoredCommand): Command {
   });
 }
 
-function toCommand(stored: StoredCommand): Command {
-  const {
-    callerRef,
-    supersedes,
-    orderId,
-    orderStatus,
-    reason,
-    pendingRevision,
-    pendingVersion,
-    baseline,
-    resolvedAtMs,
-    ...rest
-  } = stored;
+function toCommand({ pendingRevision, pendingVersion, baseline, attempts, ...stored }: StoredCommand): Command {
   return {
-    ...rest,
-    ...(callerRef === null ? {} : { callerRef }),
-    ...(supersedes === null ? {} : { supersedes }),
-    ...(orderId === null ? {} : { orderId }),
-    ...(orderStatus === null ? {} : { orderStatus }),
-    ...(reason === null ? {} : { reason }),
-    ...(pendingRevision === null
-      ? {}
-      : {
-          seenPendingAt: {
-            revision: pendingRevision,
-            ...(pendingVersion === null ? {} : { sourceVersion: BigInt(pendingVersion) }),
-          },
-        }),
-    ...(baseline === null ? {} : { baseline: decodeBaseline(baseline) }),
-    ...(resolvedAtMs === null ? {} : { resolvedAtMs }),
-    attempts: rest.attempts.map(decodeAttempt),
-  };
-}
-
-function decodeAttempt({ epoch, sendingAtMs, answeredAtMs, reason, ...rest }: StoredAttempt): Attempt {
-  return {
-    ...rest,
-    epoch: BigInt(epoch),
-    ...(sendingAtMs === null ? {} : { sendingAtMs }),
-    ...(answeredAtMs === null ? {} : { answeredAtMs }),
-    ...(reason === null ? {} : { reason }),
+    ...fromRow<Omit<Command, 'attempts'>>({ ...stored, seenPendingAt: null, baseline: null }),
+    ...(pendingRevision !== null && {
+      seenPendingAt: {
+        revision: pendingRevision,
+        ...(pendingVersion !== null && { sourceVersion: BigInt(pendingVersion) }),
+      },
+    }),
+    ...(baseline !== null && { baseline: decodeBaseline(baseline) }),
+    attempts: attempts.map((attempt) => fromRow<Attempt>({ ...attempt, epoch: BigInt(attempt.epoch) })),
   };
 }
 
@@ -166,18 +99,6 @@ function decodeBaseline({ sourceVersion, ...rest }: StoredBaseline): Baseline {
   return sourceVersion === undefined ? rest : { ...rest, sourceVersion: BigInt(sourceVersion) };
 }
 
-/** A row from `evidence`, by `evidenceColumns`. */
-export interface EvidenceRow {
-  readonly number: number;
-  readonly kind: EvidenceKind;
-  readonly code: string;
-  readonly detail: Readonly<Record<string, unknown>>;
-  readonly attempt_id: string | null;
-  readonly at_ms: string;
-}
-
-export const evidenceColumns = 'number, kind, code, detail, attempt_id, public.time_to_ms(at) as at_ms';
-
-export function decodeEvidence({ number, kind, code, detail, attempt_id, at_ms }: EvidenceRow): Evidence {
-  return { number, kind, code, detail, ...(attempt_id === null ? {} : { attemptId: attempt_id }), atMs: Number(at_ms) };
-}
+/** Of `evidence`, for an `Evidence`. */
+export const evidenceColumns =
+  'number, kind, code, detail, attempt_id as "attemptId", public.time_to_ms(at)::float8 as "atMs"';

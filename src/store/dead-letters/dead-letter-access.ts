@@ -27,14 +27,12 @@ export interface DeadLetterEntry {
 }
 
 /** The newest request to read a row's order again, and its answer once there is one. */
-interface DeadLetterRetry {
+export interface DeadLetterRetry {
   readonly requestedAt: Date;
   readonly answeredAt?: Date;
-  readonly result?: RequestResult;
+  readonly result?: 'done' | 'failed' | 'withdrawn';
   readonly detail?: string;
 }
-
-type RequestResult = 'done' | 'failed' | 'withdrawn';
 
 export interface DeadLetterMessage extends DeadLetterEntry {
   /** The message as it came. */

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
+import { fromRow, type RowOf } from '../from-row.ts';
 import type { AccountScope } from '../orders/order-reads.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
@@ -142,25 +143,9 @@ export async function endJobs(pool: Pool): Promise<readonly EndedJob[]> {
   return rows.map(({ ended }) => ended);
 }
 
-interface JobRow {
-  readonly job_id: string;
-  readonly action: DeadLetterAction;
-  readonly filter: DeadLetterFilter;
-  readonly reason: string;
-  readonly asked_by: string;
-  readonly asked_at: Date;
-  readonly ended_at: Date | null;
-  readonly cancelled_by: string | null;
-  readonly total: string;
-  readonly done: string;
-  readonly failed: string;
-  readonly withdrawn: string;
-  readonly failures: DeadLetterJob['failures'];
-}
-
 /** SQL: how many rows job `j` has, and how many have each answer. */
-const progress = `select count(*) + j.discarded as total, count(*) filter (where r.result = 'done') + j.discarded as done,
-  count(*) filter (where r.result = 'failed') as failed, count(*) filter (where r.result = 'withdrawn') as withdrawn
+const progress = `select count(*)::int + j.discarded as total, count(*) filter (where r.result = 'done')::int + j.discarded as done,
+  count(*) filter (where r.result = 'failed')::int as failed, count(*) filter (where r.result = 'withdrawn')::int as withdrawn
   from public.repair_requests r where r.job_id = j.job_id`;
 
 /** SQL: a job is in the scope (parameter 1) when each of its accounts is. */
@@ -175,8 +160,9 @@ export async function readJobs(
   scope: AccountScope,
   { jobId, limit }: { readonly jobId?: string; readonly limit: number },
 ): Promise<DeadLetterJob[]> {
-  const { rows } = await pool.query<JobRow>(
-    `select j.*, p.*, f.failures from (
+  const { rows } = await pool.query<RowOf<DeadLetterJob>>(
+    `select j.job_id as "jobId", j.action, j.filter, j.reason, j.asked_by as "by", j.asked_at as "askedAt", j.ended_at as "endedAt",
+       j.cancelled_by as "cancelledBy", p.*, f.failures from (
        select * from public.dead_letter_jobs j where ${jobInScope} and ($2::uuid is null or j.job_id = $2) order by j.asked_at desc, j.job_id limit $3
      ) j cross join lateral (${progress}) p cross join lateral (
        select coalesce(json_agg(json_build_object('detail', f.detail, 'rows', f.rows)), '[]') as failures from (
@@ -185,27 +171,7 @@ export async function readJobs(
      ) f order by j.asked_at desc, j.job_id`,
     [scopeParameter(scope), jobId ?? null, limit],
   );
-  return rows.map(toJob);
-}
-
-function toJob(row: JobRow): DeadLetterJob {
-  const { job_id, asked_by, asked_at, ended_at, cancelled_by, total, done, failed, withdrawn } = row;
-  const { action, filter, reason, failures } = row;
-  return {
-    jobId: job_id,
-    action,
-    filter,
-    reason,
-    by: asked_by,
-    askedAt: asked_at,
-    ...(ended_at !== null && { endedAt: ended_at }),
-    ...(cancelled_by !== null && { cancelledBy: cancelled_by }),
-    total: Number(total),
-    done: Number(done),
-    failed: Number(failed),
-    withdrawn: Number(withdrawn),
-    failures,
-  };
+  return rows.map(fromRow<DeadLetterJob>);
 }
 
 /**

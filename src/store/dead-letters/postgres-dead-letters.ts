@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { Stream } from '../../domain/order.ts';
 import { inScope, scopeParameter } from '../account-scope.ts';
+import { fromRow, nonNull, type RowOf } from '../from-row.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableColumn, writeOnce } from '../session/write-once.ts';
@@ -11,34 +11,21 @@ import type {
   DeadLetterFilter,
   DeadLetterJob,
   DeadLetterMessage,
+  DeadLetterRetry,
   DeadLetterWord,
   JobSize,
   NewDeadLetterJob,
 } from './dead-letter-access.ts';
 import { cancelJob, measureJob, openJob, readJobs, rowsThatMatch } from './dead-letter-jobs.ts';
 
-interface EntryRow {
-  readonly id: string;
-  readonly stream: Stream;
-  readonly account_id: string | null;
-  readonly order_id: string | null;
-  readonly reason: string;
-  readonly detail: string;
-  readonly observed_at: Date;
-  readonly recorded_at: Date;
-  readonly dealt_at: Date | null;
-}
-
-interface MessageRow extends EntryRow {
-  readonly raw: string;
-  readonly requested_at: Date | null;
-  readonly answered_at: Date | null;
-  readonly result: 'done' | 'failed' | 'withdrawn' | null;
+/** The newest request to read its order again; null: there is none. */
+type RetryRow = RowOf<Pick<DeadLetterRetry, 'answeredAt' | 'result'>> & {
+  readonly requestedAt: Date | null;
   readonly answer: string | null;
-}
+};
 
-const entryColumns =
-  'q.id::text as id, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.observed_at, q.recorded_at, q.dealt_at';
+const entryColumns = `q.id::text as id, q.stream, q.account_id as "accountId", q.order_id as "orderId", q.reason, q.detail,
+  q.observed_at as "observedAt", q.recorded_at as "recordedAt", q.dealt_at as "dealtAt"`;
 
 /**
  * The port `DeadLetterAccess` in Postgres. `readPool`: made by `createReadPool`, for reads.
@@ -59,25 +46,29 @@ export class PostgresDeadLetters implements DeadLetterAccess {
     const { text, values } = rowsThatMatch(scope, filter);
     const from = `$${values.push(after?.[0] ?? '0')}`;
     const most = `$${values.push(limit + 1)}`;
-    const rows = await this.read<EntryRow>(
+    const rows = await this.read<RowOf<DeadLetterEntry>>(
       `select ${entryColumns} from public.dead_letters q where ${text} and q.id > ${from}::bigint order by q.id limit ${most}`,
       values,
     );
-    const items = rows.slice(0, limit).map(toEntry);
+    const items = rows.slice(0, limit).map(fromRow<DeadLetterEntry>);
     const last = items.at(-1);
     return rows.length > limit && last !== undefined ? { items, next: [last.id] } : { items };
   }
 
   async find(scope: AccountScope, id: string): Promise<DeadLetterMessage | undefined> {
-    const [row] = await this.read<MessageRow>(
-      `select ${entryColumns}, q.raw, r.requested_at, r.answered_at, r.result, r.detail as answer
+    const [row] = await this.read<RowOf<DeadLetterEntry & { readonly raw: string }> & RetryRow>(
+      `select ${entryColumns}, q.raw, r.requested_at as "requestedAt", r.answered_at as "answeredAt", r.result, r.detail as answer
        from public.dead_letters q left join lateral (
          select * from public.repair_requests where dead_letter_id = q.id and kind = 'retry' order by id desc limit 1
        ) r on true
        where q.id = $2 and ${inScope('q.account_id', 1)}`,
       [scopeParameter(scope), id],
     );
-    return row && toMessage(row);
+    if (row === undefined) return undefined;
+    const { requestedAt, answeredAt, result, answer: detail, ...entry } = row;
+    const message = fromRow<DeadLetterMessage>({ ...entry, retry: null });
+    if (requestedAt === null) return message;
+    return { ...message, retry: { requestedAt, ...nonNull({ answeredAt, result, detail }) } };
   }
 
   async retry(scope: AccountScope, id: string, word: DeadLetterWord): Promise<void> {
@@ -139,31 +130,4 @@ export class PostgresDeadLetters implements DeadLetterAccess {
 /** As parameters 3 to 5. */
 function wordValues({ by, requestId, reason }: DeadLetterWord): readonly string[] {
   return [storableColumn(by), requestId, storableColumn(reason)];
-}
-
-function toEntry(row: EntryRow): DeadLetterEntry {
-  const { id, stream, account_id, order_id, reason, detail, observed_at, recorded_at, dealt_at } = row;
-  return {
-    id,
-    stream,
-    ...(account_id !== null && { accountId: account_id }),
-    ...(order_id !== null && { orderId: order_id }),
-    reason,
-    detail,
-    observedAt: observed_at,
-    recordedAt: recorded_at,
-    ...(dealt_at !== null && { dealtAt: dealt_at }),
-  };
-}
-
-function toMessage(row: MessageRow): DeadLetterMessage {
-  const { raw, requested_at, answered_at, result, answer } = row;
-  if (requested_at === null) return { ...toEntry(row), raw };
-  const retry = {
-    requestedAt: requested_at,
-    ...(answered_at !== null && { answeredAt: answered_at }),
-    ...(result !== null && { result }),
-    ...(answer !== null && { detail: answer }),
-  };
-  return { ...toEntry(row), raw, retry };
 }

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { encodeCheckpoints, type Lease } from '../../runtime/lease.ts';
 import { asc, type Database, drizzle } from '../drizzle.ts';
+import { fromRow, type RowOf } from '../from-row.ts';
 import { accounts } from '../schema/accounts.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 
@@ -54,17 +55,6 @@ export interface AccountRegistry {
   ): Promise<OpenOrder[]>;
   /** Those of the orders that are known, open or ended, in no order. */
   ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]>;
-}
-
-interface OpenOrderRow {
-  readonly order_id: string;
-  readonly status: string;
-  readonly source_version: string | null;
-  readonly updated_at: string;
-  readonly created_at: string | null;
-  readonly sent_at: string | null;
-  readonly cum_qty: string | null;
-  readonly source_epoch: number | null;
 }
 
 interface AccountRegistryDeps extends RetryDeps {
@@ -152,22 +142,18 @@ export class PostgresAccountRegistry implements AccountRegistry {
    */
   private orders(where: string, values: readonly unknown[]): Promise<OpenOrder[]> {
     return retryTransaction(this.deps, async () => {
-      const { rows } = await this.deps.pool.query<OpenOrderRow>(
-        `select o.order_id, o.status, o.source_version, coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as updated_at, s."createdAt" as created_at, s."sentAt" as sent_at, s."cumQty" as cum_qty,
-           case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as source_epoch
+      const { rows } = await this.deps.pool.query<
+        RowOf<Omit<OpenOrder, 'sourceVersion'>> & { readonly sourceVersion: string | null }
+      >(
+        `select o.order_id as "orderId", o.status, o.source_version as "sourceVersion", coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as "updatedAt", s."createdAt", s."sentAt", s."cumQty",
+           case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as "sourceEpoch"
          from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "cumQty" text, "sourceEpoch" text) on true
          where ${where}`,
         [...values],
       );
-      return rows.map((row) => ({
-        orderId: row.order_id,
-        status: row.status,
-        sourceVersion: row.source_version === null ? undefined : BigInt(row.source_version),
-        updatedAt: row.updated_at,
-        ...(row.created_at !== null && { createdAt: row.created_at }),
-        ...(row.sent_at !== null && { sentAt: row.sent_at }),
-        ...(row.cum_qty !== null && { cumQty: row.cum_qty }),
-        ...(row.source_epoch !== null && { sourceEpoch: row.source_epoch }),
+      return rows.map(({ sourceVersion, ...row }) => ({
+        ...fromRow<Omit<OpenOrder, 'sourceVersion'>>(row),
+        sourceVersion: sourceVersion === null ? undefined : BigInt(sourceVersion),
       }));
     });
   }

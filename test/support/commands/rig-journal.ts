@@ -3,16 +3,11 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type { AuditTrailEntry, CommandJournal } from '../../../src/store/commands/command-journal.ts';
-import {
-  decodeCommand,
-  decodeEvidence,
-  type EvidenceRow,
-  evidenceColumns,
-  type StoredCommand,
-} from '../../../src/store/commands/decode-command.ts';
+import { decodeCommand, evidenceColumns, type StoredCommand } from '../../../src/store/commands/decode-command.ts';
 import { type StoredHalt, toHalt } from '../../../src/store/commands/halts.ts';
 import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { fromRow, type RowOf } from '../../../src/store/from-row.ts';
 import { InnerPostgres } from '../servers/inner-postgres.ts';
 import { takingJournal } from './journal-rig.ts';
 import { RigOrders } from './rig-orders.ts';
@@ -111,9 +106,9 @@ export function rigJournal(clock: Clock): RigJournal {
     },
     command: (commandId) => commandsBy('command_id = $1', commandId)[0],
     evidence: (commandId) =>
-      rows<EvidenceRow>(`select ${evidenceColumns} from evidence where command_id = $1 order by number`, [
+      rows<RowOf<Evidence>>(`select ${evidenceColumns} from evidence where command_id = $1 order by number`, [
         commandId,
-      ]).map(decodeEvidence),
+      ]).map(fromRow<Evidence>),
     ofAttempt: (attemptId) =>
       commandsBy('command_id = (select command_id from attempts where attempt_id = $1)', attemptId)[0],
     epoch(shard) {
