@@ -1,10 +1,7 @@
-import type { Pool } from 'pg';
 import { fromRow, type RowOf } from '../from-row.ts';
-import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type Approving, mostWaiting, type NewApproval } from './halts-journal.ts';
-
-type Deps = RetryDeps & { readonly pool: Pool };
+import { type Approval, type Approving, mostWaiting } from './halts-journal.ts';
+import type { JournalDeps, JournalRead, JournalWrite } from './journal-calls.ts';
 
 type Row = RowOf<Approval>;
 
@@ -25,17 +22,17 @@ const isWaiting = `approved_at is null and expires_at > clock_timestamp() and (n
     and 'ops:write' = any (t.scopes) and (t.accounts is null or account_id = any (t.accounts))))`;
 
 /** Writes the request, with its audit line, unless an equal one waits (`request_approval`). */
-export async function requestApproval(deps: Deps, approval: NewApproval): Promise<Approval | undefined> {
+export const requestApproval: JournalWrite<'requestApproval'> = async (deps, approval) => {
   const { by, reason, ...rest } = approval;
   const [row] = await writeOnce<Row>(deps, {
     text: `select ${columns} from public.request_approval($1, $2)`,
     values: [storableJson({ ...rest, by: storableColumn(by), reason: storableColumn(reason) }), mostWaiting],
   });
   return row && fromRow<Approval>(row);
-}
+};
 
 /** Requests not approved, not expired, and of principals that may still ask; oldest first. */
-export async function readApprovals(pool: Pool, accounts?: readonly string[]): Promise<Approval[]> {
+export const readApprovals: JournalRead<'approvals'> = async (pool, accounts) => {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals
     where ${isWaiting} and ($1::text[] is null or account_id = any($1))
@@ -43,15 +40,15 @@ export async function readApprovals(pool: Pool, accounts?: readonly string[]): P
     [accounts ?? null],
   );
   return rows.map(fromRow<Approval>);
-}
+};
 
-export async function findApproval(pool: Pool, approvalId: string): Promise<Approval | undefined> {
+export const findApproval: JournalRead<'findApproval'> = async (pool, approvalId) => {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals where approval_id = $1 and ${isWaiting}`,
     [approvalId],
   );
   return rows[0] && fromRow<Approval>(rows[0]);
-}
+};
 
 /** One call of a function of the database, and in which case it has done its act. */
 interface Act {
@@ -70,7 +67,7 @@ interface Act {
  * principal.
  */
 export async function doAct<Result>(
-  deps: Deps,
+  deps: JournalDeps,
   approval: Approving | undefined,
   { call, values, isDone }: Act,
 ): Promise<Result | 'not_waiting'> {

@@ -1,16 +1,16 @@
-import type { Pool } from 'pg';
-import type { Command, Evidence } from '../../domain/command.ts';
+import type { Evidence } from '../../domain/command.ts';
 import { decodeUpdate } from '../../domain/encode-update.ts';
-import type { Order, Stream } from '../../domain/order.ts';
-import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
+import type { Order } from '../../domain/order.ts';
+import type { BoundOrder } from '../../domain/resolving.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { fromRow, type RowOf } from '../from-row.ts';
 import { storableJson } from '../session/write-once.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
-import type { Landings, Rival } from './command-journal.ts';
+import type { Rival } from './command-journal.ts';
 import { decodeCommand, evidenceColumns, type StoredCommand } from './decode-command.ts';
-import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
+import type { JournalRead } from './journal-calls.ts';
+import type { JournalPreview } from './journal-preview.ts';
 
 /** The takeover of its shard has named it, and halted its account. */
 function alreadyNamed(): void {}
@@ -23,7 +23,7 @@ export function isCommandId(text: string): boolean {
 }
 
 /** One command with its attempts, or undefined if there is none. */
-export async function readCommand(pool: Pool, commandId: string): Promise<Command | undefined> {
+export const readCommand: JournalRead<'find'> = async (pool, commandId) => {
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command',
@@ -31,13 +31,13 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
     values: [commandId],
   });
   return rows[0] && decodeCommand(rows[0].command);
-}
+};
 
 /**
  * Every reason for which an opening would be refused for the command. By `preview_command` in
  * `src/store/sql/steps.sql`; it turns its transaction read only.
  */
-export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
+export const readPreview: JournalRead<'preview'> = async (pool, command) => {
   const { rows } = await pool.query<{ preview: JournalPreview }>({
     name: 'preview_command',
     text: 'select public.preview_command($1) as preview',
@@ -46,14 +46,10 @@ export async function readPreview(pool: Pool, command: JudgedCommand): Promise<J
   const [row] = rows;
   if (row === undefined) throw new Error('preview_command gave no row');
   return row.preview;
-}
+};
 
 /** The command holding the key, as an opening sees it. */
-export async function readCommandByKey(
-  pool: Pool,
-  principal: string,
-  idempotencyKey: string,
-): Promise<Command | undefined> {
+export const readCommandByKey: JournalRead<'findByKey'> = async (pool, principal, idempotencyKey) => {
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command_by_key',
@@ -62,10 +58,10 @@ export async function readCommandByKey(
     values: [principal, idempotencyKey],
   });
   return rows[0] && decodeCommand(rows[0].command);
-}
+};
 
 /** Commands by attempt id. Those that are not ours are left out. */
-export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Command>> {
+export const readCommandsByAttempts: JournalRead<'findByAttempts'> = async (pool, attemptIds) => {
   const askable = attemptIds.filter((id) => !id.includes('\0'));
   if (askable.length === 0) return new Map();
   const { rows } = await pool.query<{ attempt_id: string; command: StoredCommand }>(
@@ -74,15 +70,10 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
     [askable],
   );
   return new Map(readableRows(rows, (row) => [row.attempt_id, decodeCommand(row.command)] as const, alreadyNamed));
-}
+};
 
 /** Commands not final, oldest first, at most `limit`, from above `after`; see the port. */
-export async function readUnresolved(
-  pool: Pool,
-  limit: number,
-  after?: Pick<Command, 'createdAtMs' | 'commandId'>,
-  shards?: readonly number[],
-): Promise<Command[]> {
+export const readUnresolved: JournalRead<'unresolved'> = async (pool, limit, after, shards) => {
   const from = after === undefined ? '' : 'and (o.at, o.command_id) > (public.ms_to_time($3), $4::uuid)';
   const { rows } = await pool.query<{ command: StoredCommand }>(
     `select public.command_json(k.command_id) as command from (
@@ -96,20 +87,20 @@ export async function readUnresolved(
   if (last === undefined || rows.length < limit || found.length === limit) return found;
   // A short page is the last one, so the places of those that can't be read are filled.
   return [...found, ...(await readUnresolved(pool, limit - found.length, last.command, shards))];
-}
+};
 
 /** Everything known about one command, oldest first. */
-export async function readEvidence(pool: Pool, commandId: string): Promise<Evidence[]> {
+export const readEvidence: JournalRead<'evidenceOf'> = async (pool, commandId) => {
   if (!isCommandId(commandId)) return [];
   const { rows } = await pool.query<RowOf<Evidence>>(
     `select ${evidenceColumns} from public.evidence where command_id = $1 order by number`,
     [commandId],
   );
   return rows.map(fromRow<Evidence>);
-}
+};
 
 /** Orders bound to these commands by ingest, matching or not. */
-export async function readBoundOrders(pool: Pool, commandIds: readonly string[]): Promise<BoundOrder[]> {
+export const readBoundOrders: JournalRead<'boundOrders'> = async (pool, commandIds) => {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
   const { rows } = await pool.query<BoundOrder>(
@@ -118,7 +109,7 @@ export async function readBoundOrders(pool: Pool, commandIds: readonly string[])
     [askable],
   );
   return rows;
-}
+};
 
 const before = '00000000-0000-0000-0000-000000000000';
 
@@ -149,12 +140,7 @@ const text = `
   order by f.command_id, f.order_id`;
 
 /** Orders bound to final places not `applied` with an order; see the port. */
-export async function readLandings(
-  pool: Pool,
-  shard: number,
-  after: string | undefined,
-  limit: number,
-): Promise<Landings> {
+export const readLandings: JournalRead<'landings'> = async (pool, shard, after, limit) => {
   const { rows } = await pool.query<BoundOrder & { readonly last: string | null; readonly places: number }>(text, [
     shard,
     after ?? before,
@@ -163,13 +149,13 @@ export async function readLandings(
   const { last = null, places = 0 } = rows[0] ?? {};
   const bound = rows.flatMap(({ last: _last, places: _places, ...order }) => (order.attemptId === null ? [] : [order]));
   return last === null || places < limit ? { bound } : { bound, next: last };
-}
+};
 
 /**
  * Other cancels for the same orders, perhaps in flight at the same time, and replaces that name
  * these; see the port. By the indexes on an order's commands and on successors.
  */
-export async function readRivals(pool: Pool, commandIds: readonly string[]): Promise<Rival[]> {
+export const readRivals: JournalRead<'rivals'> = async (pool, commandIds) => {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
   const { rows } = await pool.query<Rival>(
@@ -190,20 +176,20 @@ export async function readRivals(pool: Pool, commandIds: readonly string[]): Pro
     [askable],
   );
   return rows;
-}
+};
 
 /**
  * Updates for one order above `afterRevision`, oldest first, from the log: by their chain from the
  * newest one. Not prepared: see `PostgresUpdateLog`. Updates older than the log's
  * retention are gone.
  */
-export async function readResolvingUpdates(
-  pool: Pool,
-  stream: Stream,
-  orderId: string,
-  afterRevision: number,
-  limit: number,
-): Promise<ResolvingUpdate[]> {
+export const readResolvingUpdates: JournalRead<'updatesAfter'> = async (
+  pool,
+  stream,
+  orderId,
+  afterRevision,
+  limit,
+) => {
   if (orderId.includes('\0')) return [];
   const { rows } = await pool.query<{ payload: string }>(
     `select u.payload from (select lane, seq, revision from public.order_chain($1, $2, $3) order by revision limit $4) as c
@@ -214,16 +200,12 @@ export async function readResolvingUpdates(
   const decode = ({ payload }: { readonly payload: string }) =>
     readRow('order_updates', orderId, () => decodeUpdate(payload));
   return readableRows(rows, decode, () => undefined);
-}
+};
 
 /**
  * The stored order. Its `cause` is `stored`, since only the log knows its last revision's cause.
  */
-export async function readResolvingOrder(
-  pool: Pool,
-  stream: Stream,
-  orderId: string,
-): Promise<ResolvingUpdate | undefined> {
+export const readResolvingOrder: JournalRead<'readOrder'> = async (pool, stream, orderId) => {
   if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{
     revision: string;
@@ -248,40 +230,31 @@ export async function readResolvingOrder(
     order,
     ...(in_question === true && { inQuestion: true }),
   };
-}
+};
 
 /**
  * One account's open orders by (stream, orderId), from above `after`. `orders_by_account` has the
  * same order, so no more rows are read than are returned. An order's place is the one it is bound
  * to, and no other that named the id: the platform may have given it again.
  */
-export async function readOpenOrders(
-  pool: Pool,
-  accountId: string,
-  after: OpenOrder | undefined,
-  limit: number,
-): Promise<(OpenOrder & Selectable)[]> {
+export const readOpenOrders: JournalRead<'openOrders'> = async (pool, accountId, after, limit) => {
   const { rows } = await pool.query<RowOf<OpenOrder & Selectable>>(
     `${selectableOrders}
      where o.account_id = $1 and o.is_open and (o.stream, o.order_id) > ($2, $3) order by o.stream, o.order_id limit $4`,
     [accountId, after?.stream ?? '', after?.orderId ?? '', limit],
   );
   return rows.map(fromRow<OpenOrder & Selectable>);
-}
+};
 
 /** Those among these orders that are stored under the account. */
-export async function readNamedOrders(
-  pool: Pool,
-  accountId: string,
-  orders: readonly OpenOrder[],
-): Promise<(OpenOrder & Selectable)[]> {
+export const readNamedOrders: JournalRead<'namedOrders'> = async (pool, accountId, orders) => {
   if (orders.length === 0) return [];
   const { rows } = await pool.query<RowOf<OpenOrder & Selectable>>(
     `${selectableOrders} where o.account_id = $1 and (o.stream, o.order_id) in (select * from unnest($2::text[], $3::text[]))`,
     [accountId, orders.map(({ stream }) => stream), orders.map(({ orderId }) => orderId)],
   );
   return rows.map(fromRow<OpenOrder & Selectable>);
-}
+};
 
 /**
  * An unreadable state keeps no order from its cancel: the command that placed it is known, as long

@@ -1,37 +1,20 @@
-import type { Pool } from 'pg';
 import type { Command, Reason } from '../../domain/command.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 import { type OrderStatus, streams } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { traits } from '../../domain/streams.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { retryTransaction } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, storable, storableJson, writeOnce } from '../session/write-once.ts';
 import { doAct, findApproval } from './approvals.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
-import type {
-  AuditTrailEntry,
-  CommandStep,
-  Miss,
-  MissResult,
-  NewCommand,
-  NewEvidence,
-  OpenResult,
-  StepResult,
-} from './command-journal.ts';
+import type { CommandStep, Miss, OpenResult, StepResult } from './command-journal.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
-import { appendedAsJson, type GroupCommit, type JournalWrite, type Said } from './group-commit.ts';
+import { appendedAsJson, type GroupWrite, type Said } from './group-commit.ts';
 import { type StoredHalt, toHalt } from './halts.ts';
 import type { Approving } from './halts-journal.ts';
-import type { KnownCommands } from './journal-memory.ts';
+import type { JournalDeps, JournalRead, JournalWrite } from './journal-calls.ts';
 import { type JournalRow, type KnownCommand, markRow, missRow, openingRow, stepRow } from './journal-rows.ts';
 import type { Fence } from './term.ts';
-
-/** For writes that share commits, and know the rows before them. */
-interface Deps extends RetryDeps {
-  readonly pool: Pool;
-  readonly groups: GroupCommit;
-  readonly known: KnownCommands;
-}
 
 /** Each try met another writer, at its key or its number. */
 const maxTries = 20;
@@ -41,9 +24,9 @@ const maxTries = 20;
  * rows known here were lost, it reads and tries again. Undefined: there was nothing to write.
  */
 async function writeRows<T>(
-  { known, groups }: Deps,
+  { known, groups }: JournalDeps,
   ids: readonly string[],
-  write: Omit<JournalWrite<T | 'again'>, 'of'> & { readonly fence: Fence; readonly of?: readonly string[] },
+  write: Omit<GroupWrite<T | 'again'>, 'of'> & { readonly fence: Fence; readonly of?: readonly string[] },
 ): Promise<T | undefined> {
   const done: typeof write.done = (said, rows) => {
     const result = write.done(said, rows);
@@ -67,7 +50,7 @@ async function writeRows<T>(
 }
 
 /** The command behind a written row, with its order's status. */
-function keepWritten({ known, groups }: Deps, { command: made, number, kind }: JournalRow, said: Said): Command {
+function keepWritten({ known, groups }: JournalDeps, { command: made, number, kind }: JournalRow, said: Said): Command {
   const { orderStatus: _before, ...command } = made;
   const status = said.order_status === null ? {} : { orderStatus: said.order_status as OrderStatus };
   const written = { ...command, ...status };
@@ -81,7 +64,7 @@ function keepWritten({ known, groups }: Deps, { command: made, number, kind }: J
  * Writes the command with its first attempt: one row, on every caller's critical path. If it may
  * not begin as sending, a second statement writes it as prepared.
  */
-export async function openCommand(deps: Deps, command: NewCommand, fence: Fence): Promise<OpenResult> {
+export const openCommand: JournalWrite<'open'> = async (deps, command, fence) => {
   const { principal, idempotencyKey, callerRef, callerRefOnce, supersedes, request } = command;
   const asked = storable(command);
   let { sendingAtMs } = asked;
@@ -112,18 +95,13 @@ export async function openCommand(deps: Deps, command: NewCommand, fence: Fence)
     },
   });
   return opened as OpenResult;
-}
+};
 
 /**
  * PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason:
  * it may not be sent any more.
  */
-export async function markSending(
-  deps: Deps,
-  attemptId: string,
-  atMs: number,
-  fence: Fence,
-): Promise<boolean | Reason> {
+export const markSending: JournalWrite<'markSending'> = async (deps, attemptId, atMs, fence) => {
   const { known } = deps;
   const commandId = await known.ofAttempt(attemptId);
   if (commandId === undefined) return false;
@@ -143,17 +121,13 @@ export async function markSending(
     },
   });
   return marked ?? false;
-}
+};
 
 /**
  * One step, one row. `approval`: by a second principal's word, in the transaction that spends it
  * (`doAct`).
  */
-export async function stepCommand(
-  deps: Deps,
-  { approval, mayWait = false, ...given }: CommandStep,
-  fence: Fence,
-): Promise<StepResult> {
+export const stepCommand: JournalWrite<'step'> = async (deps, { approval, mayWait = false, ...given }, fence) => {
   const { known } = deps;
   const step = storable(given);
   const { commandId } = step;
@@ -182,16 +156,16 @@ export async function stepCommand(
   known.forget(commandId);
   const [now] = await known.load([commandId], fence.shard);
   return { kind: 'stale', command: (now as KnownCommand).command };
-}
+};
 
 /** The command has moved, perhaps by this very approval. */
-async function stillWaits({ pool }: Deps, { approvalId, by }: Approving): Promise<boolean> {
+async function stillWaits({ pool }: JournalDeps, { approvalId, by }: Approving): Promise<boolean> {
   const waiting = await findApproval(pool, approvalId);
   return waiting !== undefined && waiting.by !== by;
 }
 
 /** For writes that came to nothing, and so did not ask. */
-async function isHeld(deps: Deps, { shard, epoch }: Fence): Promise<boolean> {
+async function isHeld(deps: JournalDeps, { shard, epoch }: Fence): Promise<boolean> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query('select from public.shards where shard = $1 and epoch = $2', [shard, epoch.toString()]),
   );
@@ -204,7 +178,7 @@ function isUnmoved(command: Command, { version, attempt }: CommandStep): boolean
 }
 
 /** One more complete read that missed these. Rows with a count and evidence, no step. */
-export async function noteMisses(deps: Deps, misses: readonly Miss[], fence: Fence): Promise<MissResult> {
+export const noteMisses: JournalWrite<'noteMisses'> = async (deps, misses, fence) => {
   const noted: Pick<Command, 'commandId' | 'misses'>[] = [];
   const asked = storable(misses);
   const left = () => asked.filter(({ commandId }) => !noted.some((each) => each.commandId === commandId));
@@ -229,66 +203,52 @@ export async function noteMisses(deps: Deps, misses: readonly Miss[], fence: Fen
   if (result === 'fenced' || (result === undefined && !(await isHeld(deps, fence)))) return { kind: 'fenced' };
   const moved = await deps.known.load(ids(left()), fence.shard);
   return { kind: 'noted', noted, moved: moved.map(({ command }) => command) };
-}
+};
 
 /**
  * Adds true facts beside any row, from any process, under no fence. Rejects with `NO_SUCH_COMMAND`.
  */
-export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+export const addEvidence: JournalWrite<'addEvidence'> = async (deps, commandId, evidence) => {
   await writeOnce(deps, { text: 'select public.add_facts($1, $2)', values: [commandId, storableJson(evidence)] });
-}
+};
 
 /** Audit lines, in this order; `again` without those already there. */
-export async function addToAuditTrail(
-  { groups }: Deps,
-  lines: readonly AuditTrailEntry[],
+export const addToAuditTrail: JournalWrite<'addToAuditTrail'> = async (
+  { groups },
+  lines,
   again = false,
   mayWait = false,
-): Promise<void> {
+) => {
   await groups.write({
     ...{ of: ['audit trail'], mayWait, lines: storableJson({ lines, again }) },
     rows: () => [],
     done: () => undefined,
   });
-}
+};
 
 /**
  * Writes a cancel-all with its list, unless its key is known. By `open_cancel_all` in
  * `src/store/sql/halts.sql`.
  */
-export async function openCancelAll(
-  deps: RetryDeps & { readonly pool: Pool },
-  cancelAll: NewCancelAll,
-  { shard, epoch }: Fence,
-): Promise<OpenCancelAllResult> {
+export const openCancelAll: JournalWrite<'openCancelAll'> = async (deps, cancelAll, { shard, epoch }) => {
   const [row] = await writeOnce<{ result: OpenCancelAllResult }>(deps, {
     text: 'select public.open_cancel_all($1, $2, $3) as result',
     values: [shard, epoch.toString(), storableJson(cancelAll)],
   });
   return row?.result ?? { kind: 'fenced' };
-}
+};
 
 /** False: fenced. */
-export async function endCancelAll(
-  deps: RetryDeps & { readonly pool: Pool },
-  cancelAllId: string,
-  atMs: number,
-  { shard, epoch }: Fence,
-): Promise<boolean> {
+export const endCancelAll: JournalWrite<'endCancelAll'> = async (deps, cancelAllId, atMs, { shard, epoch }) => {
   const [row] = await writeOnce<{ held: boolean }>(deps, {
     text: 'select public.end_cancel_all($1, $2, $3, $4) as held',
     values: [shard, epoch.toString(), cancelAllId, atMs],
   });
   return row?.held === true;
-}
+};
 
 /** The cancel-all holding the key, as `open_cancel_all` sees it. */
-export async function readCancelAll(
-  pool: Pool,
-  shard: number,
-  principal: string,
-  idempotencyKey: string,
-): Promise<NewCancelAll | undefined> {
+export const readCancelAll: JournalRead<'findCancelAll'> = async (pool, shard, principal, idempotencyKey) => {
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
@@ -296,26 +256,23 @@ export async function readCancelAll(
     [shard, principal, idempotencyKey],
   );
   return rows[0]?.cancelAll;
-}
+};
 
 /** The shard's cancel-alls in force, oldest first. */
-export async function readCancelAllsInForce(pool: Pool, shard: number): Promise<NewCancelAll[]> {
+export const readCancelAllsInForce: JournalRead<'cancelAllsInForce'> = async (pool, shard) => {
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
      where shard = $1 and ended_at is null order by created_at, cancel_all_id`,
     [shard],
   );
   return rows.map(({ cancelAll }) => cancelAll);
-}
+};
 
 /**
  * Commands in these accounts that are not final, make an order, and have none that is known. By the
  * index of commands not final. A replace has symbol and side of the order before.
  */
-export async function readUnseenPlaces(
-  pool: Pool,
-  accountIds: readonly string[],
-): Promise<(PlaceOfAccount & Selectable)[]> {
+export const readUnseenPlaces: JournalRead<'unseenPlaces'> = async (pool, accountIds) => {
   const { rows } = await pool.query<PlaceOfAccount & Selectable>(
     `select c.account_id as "accountId", c.stream, c.command_id as "commandId", coalesce(c.symbol, o.symbol) as symbol, coalesce(c.side, o.state ->> 'side', 'unknown') as side, c.principal,
        array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as references
@@ -327,4 +284,4 @@ export async function readUnseenPlaces(
     [accountIds, streams.filter((stream) => traits[stream].replaces === 'new_order')],
   );
   return rows;
-}
+};

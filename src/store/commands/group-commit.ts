@@ -13,8 +13,8 @@ export interface Said {
   readonly more: unknown;
 }
 
-/** One write of the journal. */
-export interface JournalWrite<T> {
+/** One write of a group. */
+export interface GroupWrite<T> {
   readonly fence?: Fence;
   /**
    * A command, a key: writes about the same are done one after the other, as they came.
@@ -52,7 +52,7 @@ const waitMs = 5_000;
 /** Writes that are asked for alone at one time: groups and reads keep the other connections. */
 const maxAlone = 4;
 
-interface Waiting extends JournalWrite<unknown> {
+interface Waiting extends GroupWrite<unknown> {
   sinceMs: number;
   isAlone: boolean;
   held: readonly string[];
@@ -111,7 +111,7 @@ export class GroupCommit {
    * `JournalError`, as `writeOnce` does. `STORE_UNAVAILABLE` also if it could not be sent for five
    * seconds, or if too many wait.
    */
-  write<T>(write: JournalWrite<T>): Promise<T | undefined> {
+  write<T>(write: GroupWrite<T>): Promise<T | undefined> {
     if (this.pending >= maxPending) return Promise.reject(notSent('too many writes wait'));
     this.pending += 1;
     return new Promise((resolve, reject) => {

@@ -1,15 +1,11 @@
-import type { Pool } from 'pg';
-import type { Bounds, LimitRow } from '../../domain/limits.ts';
-import type { Act, CommitCheckpoint } from '../../runtime/lease.ts';
+import type { Bounds } from '../../domain/limits.ts';
+import type { Act } from '../../runtime/lease.ts';
 import { and, asc, drizzle, inArray, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/halts.ts';
-import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import { doAct } from './approvals.ts';
-import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './halts-journal.ts';
-import type { Fence } from './term.ts';
-
-type Deps = RetryDeps & { readonly pool: Pool; readonly checkpoint?: CommitCheckpoint };
+import type { Halt } from './halts-journal.ts';
+import type { JournalRead, JournalWrite } from './journal-calls.ts';
 
 /** A halt as the SQL function `halt_json` writes it. */
 export interface StoredHalt extends Omit<Halt, 'scope'> {
@@ -17,16 +13,16 @@ export interface StoredHalt extends Omit<Halt, 'scope'> {
 }
 
 /** The active halts, oldest first, and the cleared ones among `knownIds`. */
-export async function readActiveHalts(pool: Pool, knownIds: readonly string[] = []): Promise<Halt[]> {
+export const readActiveHalts: JournalRead<'activeHalts'> = async (pool, knownIds = []) => {
   const { rows } = await pool.query<{ halt: StoredHalt }>(
     'select public.halt_json(h) as halt from public.halts h where cleared_at is null or halt_id = any($1) order by since, halt_id',
     [knownIds],
   );
   return rows.map(({ halt }) => toHalt(halt));
-}
+};
 
 /** The active halt with this scope and cause: this one, unless there was one already. */
-export async function raiseHalt(deps: Deps, halt: Halt): Promise<Halt> {
+export const raiseHalt: JournalWrite<'raiseHalt'> = async (deps, halt) => {
   const { haltId, scope, cause, reason, by, sinceMs } = halt;
   const [row] = await writeOnce<{ halt: StoredHalt }>(deps, {
     text: 'select public.halt_json(public.raise_halt($1, $2, $3, $4, $5, $6)) as halt',
@@ -35,17 +31,12 @@ export async function raiseHalt(deps: Deps, halt: Halt): Promise<Halt> {
   const raised = row === undefined ? halt : toHalt(row.halt);
   deps.checkpoint?.saw(['halt', raised.haltId]);
   return raised;
-}
+};
 
 /**
  * Clears the active halts of exactly this scope. Resuming the service leaves the accounts' halts.
  */
-export async function clearHalts(
-  deps: Deps,
-  scope: Halt['scope'],
-  word: ClearingWord,
-  { shard, epoch }: Fence,
-): Promise<number | 'kept' | 'fenced' | 'not_waiting'> {
+export const clearHalts: JournalWrite<'clearHalts'> = async (deps, scope, word, { shard, epoch }) => {
   const call = 'public.clear_halts($1, $2, $3, $4, $5, $6, $7)';
   const values = [
     ...[shard, epoch.toString(), accountOf(scope), storableColumn(word.by), storableColumn(word.reason), word.atMs],
@@ -57,7 +48,7 @@ export async function clearHalts(
   const [clearedHaltId] = cleared;
   if (clearedHaltId !== undefined) deps.checkpoint?.saw(['resume', clearedHaltId]);
   return cleared.length;
-}
+};
 
 function accountOf(scope: Halt['scope']): string | null {
   return scope.kind === 'account' ? scope.accountId : null;
@@ -68,11 +59,7 @@ export function toHalt({ accountId, ...halt }: StoredHalt): Halt {
 }
 
 /** When the timers run out, by the database's clock; undefined: fenced. */
-export async function setCancelTimers(
-  deps: Deps,
-  change: CancelTimersChange,
-  { shard, epoch }: Fence,
-): Promise<number | undefined> {
+export const setCancelTimers: JournalWrite<'setCancelTimers'> = async (deps, change, { shard, epoch }) => {
   const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Act | null } | null }>(deps, {
     text: 'select public.set_cancel_timers($1, $2, $3) as armed',
     values: [shard, epoch.toString(), storableJson(change)],
@@ -80,10 +67,10 @@ export async function setCancelTimers(
   const changed = row?.armed?.changed;
   if (changed != null) deps.checkpoint?.saw(changed);
   return row?.armed?.firesAtMs;
-}
+};
 
 /** The timers of these shards neither disarmed nor fired. */
-export async function readArmedCancelTimers(pool: Pool, shards: readonly number[]): Promise<CancelTimer[]> {
+export const readArmedCancelTimers: JournalRead<'armedCancelTimers'> = async (pool, shards) => {
   const { timerId, shard, principal, accountId, firesAt, endedAt } = cancelTimers;
   const leftMs = sql<string>`(extract(epoch from ${firesAt} - clock_timestamp()) * 1000)::text`;
   const rows = await drizzle(pool)
@@ -92,19 +79,19 @@ export async function readArmedCancelTimers(pool: Pool, shards: readonly number[
     .where(and(inArray(shard, [...shards]), isNull(endedAt)))
     .orderBy(asc(firesAt), asc(timerId));
   return rows.map((row) => ({ ...row, leftMs: Math.max(0, Number(row.leftMs)) }));
-}
+};
 
 /** False: fenced. */
-export async function endCancelTimer(deps: Deps, timerId: string, { shard, epoch }: Fence): Promise<boolean> {
+export const endCancelTimer: JournalWrite<'endCancelTimer'> = async (deps, timerId, { shard, epoch }) => {
   const [row] = await writeOnce<{ held: boolean }>(deps, {
     text: 'select public.end_cancel_timer($1, $2, $3) as held',
     values: [shard, epoch.toString(), timerId],
   });
   return row?.held === true;
-}
+};
 
 /** All rows: they are few, since people write them. */
-export async function readLimits(pool: Pool): Promise<LimitRow[]> {
+export const readLimits: JournalRead<'limits'> = async (pool) => {
   const { principal, accountId } = limits;
   const rows = await drizzle(pool)
     .select()
@@ -118,12 +105,9 @@ export async function readLimits(pool: Pool): Promise<LimitRow[]> {
     reason: row.reason,
     changedAtMs: row.changedAt.getTime(),
   }));
-}
+};
 
-export async function changeLimits(
-  deps: Deps,
-  { approval, ...change }: LimitsChange,
-): Promise<boolean | 'not_waiting'> {
+export const changeLimits: JournalWrite<'changeLimits'> = async (deps, { approval, ...change }) => {
   const auditId = await doAct<string | null>(deps, approval, {
     call: 'public.change_limits($1)::text',
     values: [storableJson({ ...change, approvedBy: approval?.by })],
@@ -132,4 +116,4 @@ export async function changeLimits(
   if (auditId === null || auditId === 'not_waiting') return auditId ?? false;
   deps.checkpoint?.saw(['line', auditId, change.atMs]);
   return true;
-}
+};

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
-import type { CommitCheckpoint } from '../../runtime/lease.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { retryTransaction } from '../session/retry-transaction.ts';
 import { findApproval, readApprovals, requestApproval } from './approvals.ts';
 import type { CommandJournal } from './command-journal.ts';
 import {
@@ -43,19 +42,13 @@ import {
   readLimits,
   setCancelTimers,
 } from './halts.ts';
+import type { JournalDeps } from './journal-calls.ts';
 import { KnownCommands } from './journal-memory.ts';
 import { takeOverCommands } from './take-over.ts';
 
-interface CommandJournalDeps extends RetryDeps {
-  /**
-   * A pool for the journal alone: a caller's command must not queue behind a list of orders, nor a
-   * resolution behind callers.
-   */
-  readonly pool: Pool;
+interface CommandJournalDeps extends Omit<JournalDeps, 'groups' | 'known'> {
   /** The results' marks share it. Left out: the journal has its own. */
   readonly groups?: GroupCommit;
-  /** Remembers the commits the journal has acknowledged, so their loss is noticed. */
-  readonly checkpoint?: CommitCheckpoint;
 }
 
 /**
@@ -66,7 +59,11 @@ interface CommandJournalDeps extends RetryDeps {
  * committed; a read is.
  */
 export function createPostgresJournal(given: CommandJournalDeps): CommandJournal {
-  const deps = { ...given, groups: given.groups ?? new GroupCommit(given), known: new KnownCommands(given) };
+  const deps: JournalDeps = {
+    ...given,
+    groups: given.groups ?? new GroupCommit(given),
+    known: new KnownCommands(given),
+  };
   const { pool, checkpoint } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
@@ -75,7 +72,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
 
   /** `notes` get each result, with the arguments of the write. */
   function write<Args extends unknown[], Result>(
-    statement: (to: typeof deps, ...args: Args) => Promise<Result>,
+    statement: (to: JournalDeps, ...args: Args) => Promise<Result>,
     ...notes: ((result: Result, args: Args) => void)[]
   ) {
     return async (...args: Args): Promise<Result> => {

@@ -1,23 +1,15 @@
-import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
 import { isFinal } from '../../domain/command.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { retryTransaction } from '../session/retry-transaction.ts';
 import { JournalError, writeOnce } from '../session/write-once.ts';
 import { readableRows } from '../unreadable-row.ts';
 import type { HaltBounds } from './command-journal.ts';
 import { stepCommand } from './command-writes.ts';
-import type { UnreadableCommand } from './decode-command.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { decodeKnown, type KnownCommands, readStored } from './journal-memory.ts';
+import type { JournalDeps, JournalWrite } from './journal-calls.ts';
+import { decodeKnown, readStored } from './journal-memory.ts';
 import type { KnownCommand } from './journal-rows.ts';
 import { takenOver } from './journaled-command.ts';
 import type { Fence } from './term.ts';
-
-interface Deps extends RetryDeps {
-  readonly pool: Pool;
-  readonly groups: GroupCommit;
-  readonly known: KnownCommands;
-}
 
 /** Complete commands in one read: 0.1 s on the server. */
 const pageRows = 1_000;
@@ -28,14 +20,14 @@ const pageRows = 1_000;
  * like any other. Rejects with `FENCED` if a later holder has taken over. After any other
  * rejection it may be called again under the same epoch, and goes on with the rest.
  */
-export async function takeOverCommands(
-  deps: Deps,
-  fence: Fence,
-  atMs: number,
-  recentMs: number,
-  haltAt?: HaltBounds,
-  onUnreadable: (command: UnreadableCommand) => void = () => {},
-): Promise<Command[]> {
+export const takeOverCommands: JournalWrite<'takeOver'> = async (
+  deps,
+  fence,
+  atMs,
+  recentMs,
+  haltAt,
+  onUnreadable = () => {},
+) => {
   const { shard, epoch } = fence;
   const [row] = await writeOnce<{ highest: string }>(deps, {
     text: 'select public.take_over_commands($1, $2) as highest',
@@ -60,10 +52,10 @@ export async function takeOverCommands(
     commands.push(...(await Promise.all(swept)));
   }
   return commands.filter(({ state, resolvedAtMs }) => !isFinal(state) || (resolvedAtMs ?? 0) >= atMs - recentMs);
-}
+};
 
 async function sweep(
-  deps: Deps,
+  deps: JournalDeps,
   known: KnownCommand,
   fence: Fence,
   atMs: number,
@@ -85,7 +77,7 @@ async function sweep(
  * among the shard's newest rows, by the database's clock: found by leaps of a thousand (60,000 rows
  * one by one took 3.7 s of the 4 s that a statement has).
  */
-async function idsOf(deps: Deps, shard: number, recentMs: number): Promise<string[]> {
+async function idsOf(deps: JournalDeps, shard: number, recentMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
       `with recursive leap as (

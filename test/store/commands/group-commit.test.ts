@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
-import { GroupCommit, type JournalWrite } from '../../../src/store/commands/group-commit.ts';
+import { GroupCommit, type GroupWrite } from '../../../src/store/commands/group-commit.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-const mark: JournalWrite<void> = { of: [], lines: '{}', rows: () => [], done: () => undefined };
-const opening: JournalWrite<void> = { ...mark, of: ['acct-1'] };
+const mark: GroupWrite<void> = { of: [], lines: '{}', rows: () => [], done: () => undefined };
+const opening: GroupWrite<void> = { ...mark, of: ['acct-1'] };
 
 /** A database that never answers: each group stays under way. */
 function withoutAnswers() {
@@ -48,8 +48,8 @@ describe('writes behind a group without an answer', () => {
 
   it('wait for each command that another one names, and for those that wait for it', async () => {
     const { clock, groups, sizes } = withoutAnswers();
-    const misses: JournalWrite<void> = { ...mark, of: ['c-1', 'c-2'] };
-    const step = (id: string): JournalWrite<void> => ({ ...mark, of: [id] });
+    const misses: GroupWrite<void> = { ...mark, of: ['c-1', 'c-2'] };
+    const step = (id: string): GroupWrite<void> => ({ ...mark, of: [id] });
     codesOf([groups.write(misses), groups.write(step('c-2'))]);
     // It waits for `c-2`, and the next one for it.
     codesOf([groups.write({ ...misses, of: ['c-2', 'c-3'] }), groups.write(step('c-3'))]);
@@ -82,7 +82,7 @@ describe('writes behind a group without an answer', () => {
 });
 
 describe('a write that nobody waits for', () => {
-  const lazy: JournalWrite<void> = { ...mark, mayWait: true };
+  const lazy: GroupWrite<void> = { ...mark, mayWait: true };
 
   it('waits 10 ms for company, and no longer', async () => {
     const { clock, groups, sizes } = withoutAnswers();
@@ -112,7 +112,7 @@ describe('a write that nobody waits for', () => {
   it('stays before a later one about the same command', async () => {
     const { clock, groups, sizes } = withoutAnswers();
     const made: string[] = [];
-    const step = (name: string, mayWait: boolean): JournalWrite<void> => {
+    const step = (name: string, mayWait: boolean): GroupWrite<void> => {
       const rows = () => {
         made.push(name);
         return [];
