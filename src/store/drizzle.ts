@@ -17,3 +17,7 @@ export const { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, max, o
 
 /** The columns, keys and indexes of tables. */
 export const pg = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
+
+export const timestamptz = (name: string) => pg.timestamp(name, { withTimezone: true });
+export const int8 = (name: string) => pg.bigint(name, { mode: 'bigint' });
+export const bytea = pg.customType<{ data: Buffer }>({ dataType: () => 'bytea' });

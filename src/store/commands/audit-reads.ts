@@ -77,13 +77,16 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
   }
 }
 
+/** SQL: the orders `o` under keys `k` ($1), each `<stream>:<orderId>`. */
+const ofKeys = (orders: 'orders' | 'current_orders') => `unnest($1::text[]) as k(key)
+  join public.${orders} o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
+
 /**
  * The orders' present revisions, by `<stream>:<orderId>`. Orders that are not stored are left out.
  */
 export async function readRevisions(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key: string; revision: string }>(
-    `select k.key, o.revision from unnest($1::text[]) as k(key)
-     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`,
+    `select k.key, o.revision from ${ofKeys('orders')}`,
     [textArray(keys)],
   );
   return new Map(rows.map(({ key, revision }) => [key, Number(revision)]));
@@ -152,8 +155,7 @@ export async function countDeadLetterOrders(pool: Pool): Promise<DeadLetters> {
 export async function writingLanes(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const shards = await pool.query<{ lane: number | null }>('select lane from public.shards order by shard');
   const { rows } = await pool.query<{ key: string; account_id: string; lane: number }>(
-    `select k.key, o.account_id, o.lane from unnest($1::text[]) as k(key)
-     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`,
+    `select k.key, o.account_id, o.lane from ${ofKeys('orders')}`,
     [textArray(keys)],
   );
   const holder = (accountId: string) => shards.rows[shardOf(accountId, shards.rows.length)]?.lane;
@@ -181,8 +183,7 @@ interface PayloadRow {
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(
     `select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state, o.updated_at, l.generation, u.payload
-     from unnest($1::text[]) as k(key)
-     join public.current_orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
+     from ${ofKeys('current_orders')}
      join public.lanes l on l.lane = o.lane
      left join lateral (
        select payload from public.order_chain(o.stream, o.order_id, o.revision - 1) c join public.order_updates u on u.lane = c.lane and u.seq = c.seq limit 1) u on true`,

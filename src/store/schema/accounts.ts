@@ -1,4 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
+import { bytea, int8, pg, sql, timestamptz } from '../drizzle.ts';
 
 /** The accounts we follow, and how far their last complete read went. */
 export const accounts = pg.pgTable(
@@ -13,12 +13,10 @@ export const accounts = pg.pgTable(
     readUpTo: pg.text('read_up_to'),
     /** The same for reads that look back far. */
     auditedUpTo: pg.text('audited_up_to'),
-    updatedAt: pg.timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.stream, t.accountId] })],
 );
-
-const bytea = pg.customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /**
  * Sealed tokens (see `seal` in store/token-store.ts), and the process that may refresh them at the
@@ -30,8 +28,8 @@ export const credentials = pg.pgTable('credentials', {
   generation: pg.bigint({ mode: 'number' }).notNull().default(0),
   sealed: bytea(),
   claimedBy: pg.text('claimed_by'),
-  claimedUntil: pg.timestamp('claimed_until', { withTimezone: true }),
-  updatedAt: pg.timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  claimedUntil: timestamptz('claimed_until'),
+  updatedAt: timestamptz('updated_at').notNull().defaultNow(),
 });
 
 /**
@@ -53,8 +51,8 @@ export const deadLetterJobs = pg.pgTable(
     reason: pg.text().notNull(),
     askedBy: pg.text('asked_by').notNull(),
     requestId: pg.text('request_id').notNull(),
-    askedAt: pg.timestamp('asked_at', { withTimezone: true }).notNull().defaultNow(),
-    endedAt: pg.timestamp('ended_at', { withTimezone: true }),
+    askedAt: timestamptz('asked_at').notNull().defaultNow(),
+    endedAt: timestamptz('ended_at'),
     cancelledBy: pg.text('cancelled_by'),
     /** Rows that it dealt with; 0 for a retry. */
     discarded: pg.integer().notNull().default(0),
@@ -76,23 +74,23 @@ export const deadLetterJobs = pg.pgTable(
 export const repairRequests = pg.pgTable(
   'repair_requests',
   {
-    id: pg.bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
     /** `read`, `backfill` or `retry`. */
     kind: pg.text().notNull(),
     stream: pg.text().notNull(),
     /** Null only in a job: the row names no account. */
     accountId: pg.text('account_id'),
     /** The dead letter for a `retry`. */
-    deadLetterId: pg.bigint('dead_letter_id', { mode: 'bigint' }),
+    deadLetterId: int8('dead_letter_id'),
     /** Null: asked for by itself. */
     jobId: pg.uuid('job_id'),
     /** For a `backfill`: orders changed since then; null: all. */
-    since: pg.timestamp({ withTimezone: true }),
+    since: timestamptz('since'),
     /** The principal and its reason; null if asked for at the command line. */
     askedBy: pg.text('asked_by'),
     reason: pg.text(),
-    requestedAt: pg.timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),
-    answeredAt: pg.timestamp('answered_at', { withTimezone: true }),
+    requestedAt: timestamptz('requested_at').notNull().defaultNow(),
+    answeredAt: timestamptz('answered_at'),
     /** `done`, `failed` or `withdrawn`; null while it is open. */
     result: pg.text(),
     detail: pg.text(),

@@ -1,4 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
+import { int8, pg, sql, timestamptz } from '../drizzle.ts';
 
 /** A transaction's number, 64 bits. It rises as transactions begin to write, not as they commit. */
 export const xid8 = pg.customType<{ data: string }>({ dataType: () => 'xid8' });
@@ -14,7 +14,7 @@ export const journal = pg.pgTable(
   'journal',
   {
     /** From the shard's holder, in its order. A number may be missing. */
-    seq: pg.bigint({ mode: 'bigint' }).notNull(),
+    seq: int8('seq').notNull(),
     /**
      * For the stream of events. It must know that no earlier row can be committed any more
      * (docs/decisions/030-an-id-of-two-positions.md).
@@ -22,10 +22,10 @@ export const journal = pg.pgTable(
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
     commandId: pg.uuid('command_id'),
     /** By the holder's clock, to the millisecond. */
-    at: pg.timestamp({ withTimezone: true }).notNull(),
+    at: timestamptz('at').notNull(),
     /** The database's clock. */
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
-    epoch: pg.bigint({ mode: 'bigint' }).notNull(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    epoch: int8('epoch').notNull(),
     shard: pg.integer().notNull(),
     /** In its command: 1, 2, 3 and so on. Two writers cannot both write one. */
     number: pg.integer(),
@@ -43,7 +43,7 @@ export const journal = pg.pgTable(
     orderId: pg.text('order_id'),
     /** As it was in this transaction. */
     orderStatus: pg.text('order_status'),
-    resolvedAt: pg.timestamp('resolved_at', { withTimezone: true }),
+    resolvedAt: timestamptz('resolved_at'),
     // An opening's columns.
     principal: pg.text(),
     idempotencyKey: pg.text('idempotency_key'),
@@ -63,7 +63,7 @@ export const journal = pg.pgTable(
      */
     exposure: pg.numeric(),
     /** The newest change to the limits it was judged by; 0: there was none. */
-    limitsChange: pg.bigint('limits_change', { mode: 'bigint' }),
+    limitsChange: int8('limits_change'),
     /** The number of the database token it was asked for with. Null: it came in another way. */
     tokenNumber: pg.integer('token_number'),
     /** JSON of `journal-rows.ts`. */
@@ -131,8 +131,8 @@ export const facts = pg.pgTable(
   {
     commandId: pg.uuid('command_id').notNull(),
     behind: pg.integer().notNull(),
-    id: pg.bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    id: int8('id').notNull().generatedAlwaysAsIdentity(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
     /** `StoredFact[]` of `journal-rows.ts`. */
     body: pg.text().notNull(),
   },
@@ -142,12 +142,12 @@ export const facts = pg.pgTable(
 /** How far Kafka has acknowledged the steps of each shard. */
 export const resultPositions = pg.pgTable('result_positions', {
   shard: pg.integer().primaryKey(),
-  seq: pg.bigint({ mode: 'bigint' }).notNull(),
+  seq: int8('seq').notNull(),
   /**
    * The newest takeover's. Until it is the shard's, the holder before may still commit a step below
    * the highest.
    */
-  epoch: pg.bigint({ mode: 'bigint' }).notNull(),
+  epoch: int8('epoch').notNull(),
 });
 
 /**

@@ -1,4 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
+import { int8, pg, sql, timestamptz } from '../drizzle.ts';
 import { xid8 } from './commands.ts';
 
 /**
@@ -38,9 +38,9 @@ export const cancelAlls = pg.pgTable(
     unread: pg.json().notNull(),
     /** Accounts with nothing to cancel, and why. */
     declined: pg.json().notNull(),
-    createdAt: pg.timestamp('created_at', { withTimezone: true }).notNull(),
+    createdAt: timestamptz('created_at').notNull(),
     /** Null: in force. */
-    endedAt: pg.timestamp('ended_at', { withTimezone: true }),
+    endedAt: timestamptz('ended_at'),
   },
   (t) => [
     pg.uniqueIndex('cancel_alls_one_per_key').on(t.shard, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
@@ -63,8 +63,8 @@ export const halts = pg.pgTable(
     cause: pg.text().notNull(),
     reason: pg.text().notNull(),
     raisedBy: pg.text('raised_by').notNull(),
-    since: pg.timestamp({ withTimezone: true }).notNull(),
-    clearedAt: pg.timestamp('cleared_at', { withTimezone: true }),
+    since: timestamptz('since').notNull(),
+    clearedAt: timestamptz('cleared_at'),
     clearedBy: pg.text('cleared_by'),
     clearedReason: pg.text('cleared_reason'),
   },
@@ -90,9 +90,9 @@ export const haltEvents = pg.pgTable(
   {
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
     /** Never one of the journal's numbers. */
-    id: pg.bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.event_numbers')`),
+    id: int8('id').notNull().default(sql`nextval('public.event_numbers')`),
     snapshot: pg.json().notNull(),
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.txId, t.id] })],
 );
@@ -110,9 +110,9 @@ export const cancelTimers = pg.pgTable(
     /** A new one with each renewal. The cancel-all it fires has this in its key. */
     timerId: pg.uuid('timer_id').notNull(),
     /** By the database's clock. */
-    firesAt: pg.timestamp('fires_at', { withTimezone: true }).notNull(),
+    firesAt: timestamptz('fires_at').notNull(),
     /** Disarmed, or fired with its cancel-all written down. */
-    endedAt: pg.timestamp('ended_at', { withTimezone: true }),
+    endedAt: timestamptz('ended_at'),
     /** How often it was armed, renewed or disarmed: shows a lost change. */
     changes: pg.integer().default(1).notNull(),
   },
@@ -137,11 +137,11 @@ export const approvals = pg.pgTable(
     requestedBy: pg.text('requested_by').notNull(),
     reason: pg.text().notNull(),
     requestId: pg.text('request_id').notNull(),
-    requestedAt: pg.timestamp('requested_at', { withTimezone: true }).notNull(),
-    expiresAt: pg.timestamp('expires_at', { withTimezone: true }).notNull(),
+    requestedAt: timestamptz('requested_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
     approvedBy: pg.text('approved_by'),
     approvedReason: pg.text('approved_reason'),
-    approvedAt: pg.timestamp('approved_at', { withTimezone: true }),
+    approvedAt: timestamptz('approved_at'),
   },
   (t) => [
     pg.index('approvals_waiting').on(t.expiresAt).where(sql`${t.approvedAt} is null`),
@@ -161,7 +161,7 @@ export const approvals = pg.pgTable(
 export const limits = pg.pgTable(
   'limits',
   {
-    limitsId: pg.bigint('limits_id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    limitsId: int8('limits_id').primaryKey().generatedAlwaysAsIdentity(),
     /** Null: every principal. */
     principal: pg.text(),
     /** Null: every account. */
@@ -169,9 +169,9 @@ export const limits = pg.pgTable(
     bounds: pg.jsonb().notNull(),
     changedBy: pg.text('changed_by').notNull(),
     reason: pg.text().notNull(),
-    changedAt: pg.timestamp('changed_at', { withTimezone: true }).notNull(),
+    changedAt: timestamptz('changed_at').notNull(),
     /** Rises with every change to any row, in the order of commits. */
-    change: pg.bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    change: int8('change').notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
     pg.uniqueIndex('limits_change').on(t.change),

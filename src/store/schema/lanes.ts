@@ -1,4 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
+import { int8, pg, sql, timestamptz } from '../drizzle.ts';
 
 /** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
 export const lanes = pg.pgTable('lanes', {
@@ -6,15 +6,15 @@ export const lanes = pg.pgTable('lanes', {
   /** Names one run of one process; null once the lane was given back. */
   holder: pg.text(),
   /** The fencing number: rises with every change of holder, every reclaim and every release. */
-  epoch: pg.bigint({ mode: 'bigint' }).notNull(),
-  renewedAt: pg.timestamp('renewed_at', { withTimezone: true }).notNull(),
+  epoch: int8('epoch').notNull(),
+  renewedAt: timestamptz('renewed_at').notNull(),
   /**
    * In every payload; it counts before the revision. Raised by `begin_generation`, and never
    * lowered.
    */
   generation: pg.integer().notNull().default(1),
   /** When the present holder took the lane. */
-  heldSince: pg.timestamp('held_since', { withTimezone: true }).notNull().defaultNow(),
+  heldSince: timestamptz('held_since').notNull().defaultNow(),
   /** An operator wants the holder to give its shards to others, as long as it holds the lane. */
   drained: pg.boolean().notNull().default(false),
   /**
@@ -36,7 +36,7 @@ export const lanes = pg.pgTable('lanes', {
    * Nothing above this batch was published: Kafka could not be asked yet. Null: it was asked. Set
    * where a term begins, or takes shards while Kafka is away, and kept over terms.
    */
-  unpublishedAfter: pg.bigint('unpublished_after', { mode: 'bigint' }),
+  unpublishedAfter: int8('unpublished_after'),
 });
 
 /**
@@ -49,11 +49,11 @@ export const shards = pg.pgTable('shards', {
   /** Null: it is free. */
   lane: pg.integer(),
   /** Fences its commands in the journal: rises with every taking. */
-  epoch: pg.bigint({ mode: 'bigint' }).notNull().default(sql`0`),
+  epoch: int8('epoch').notNull().default(sql`0`),
   /** An operator wants it to stay with its process, whatever the balance. */
   pinned: pg.boolean().notNull().default(false),
   /** When it was taken, or freed. */
-  since: pg.timestamp({ withTimezone: true }).notNull().defaultNow(),
+  since: timestamptz('since').notNull().defaultNow(),
 });
 
 /**
@@ -65,7 +65,7 @@ export const laneBatches = pg.pgTable(
   'lane_batches',
   {
     lane: pg.integer().notNull(),
-    batch: pg.bigint({ mode: 'bigint' }).notNull(),
+    batch: int8('batch').notNull(),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.batch] })],
 );

@@ -1,4 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
+import { int8, pg, sql, timestamptz } from '../drizzle.ts';
 import { xid8 } from './commands.ts';
 
 /**
@@ -36,25 +36,23 @@ export const orders = pg.pgTable(
      */
     reducedFrom: pg.bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
-    sourceVersion: pg.bigint('source_version', { mode: 'bigint' }),
+    sourceVersion: int8('source_version'),
     /** Null: it is in the log. */
     state: pg.json(),
     joinState: pg.json('join_state').notNull(),
     /** The database's clock at the last write. */
-    updatedAt: pg.timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
     /**
      * `updated_at` once the order is over, null while it is open
      * (docs/decisions/029-newest-change-without-an-index-on-it.md).
      */
-    closedChangedAt: pg
-      .timestamp('closed_changed_at', { withTimezone: true })
-      .generatedAlwaysAs(
-        sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
-      ),
+    closedChangedAt: timestamptz('closed_changed_at').generatedAlwaysAs(
+      sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
+    ),
     /** Its newest update in the log. No index: none of its updates would stay within the page. */
-    seq: pg.bigint({ mode: 'bigint' }),
+    seq: int8('seq'),
     /** Where its newest update stood before: `apply_batch` hands it to the next row. */
-    beforeSeq: pg.bigint('before_seq', { mode: 'bigint' }),
+    beforeSeq: int8('before_seq'),
     beforeLane: pg.integer('before_lane'),
   },
   // `is_open` is a separate column because it changes once in an order's life. A partial index on
@@ -80,11 +78,11 @@ export const orders = pg.pgTable(
 export const movedStates = pg.pgTable(
   'moved_states',
   {
-    fromSeq: pg.bigint('from_seq', { mode: 'bigint' }).notNull(),
+    fromSeq: int8('from_seq').notNull(),
     lane: pg.integer().notNull(),
-    seq: pg.bigint({ mode: 'bigint' }).notNull(),
+    seq: int8('seq').notNull(),
     movedBy: xid8('moved_by').notNull().default(sql`pg_current_xact_id()`),
-    movedAt: pg.timestamp('moved_at', { withTimezone: true }).notNull().defaultNow(),
+    movedAt: timestamptz('moved_at').notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.fromSeq, t.lane] })],
 );
@@ -103,10 +101,10 @@ export const movedStates = pg.pgTable(
 export const orderUpdates = pg.pgTable(
   'order_updates',
   {
-    seq: pg.bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.order_updates_seq')`),
+    seq: int8('seq').notNull().default(sql`nextval('public.order_updates_seq')`),
     lane: pg.integer().notNull(),
     /** The number of the batch that wrote it. */
-    batch: pg.bigint({ mode: 'bigint' }).notNull(),
+    batch: int8('batch').notNull(),
     /** `account`, `prediction`, or `watermarks` for a mark. */
     stream: pg.text().notNull(),
     /** For a mark its own id. */
@@ -116,9 +114,9 @@ export const orderUpdates = pg.pgTable(
     revision: pg.bigint({ mode: 'number' }).notNull(),
     /** The exact text for Kafka. */
     payload: pg.text().notNull(),
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
     /** The order's update before this one; null: there is none. */
-    beforeSeq: pg.bigint('before_seq', { mode: 'bigint' }),
+    beforeSeq: int8('before_seq'),
     beforeLane: pg.integer('before_lane'),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.seq] })],
@@ -139,7 +137,7 @@ export const orderBindings = pg.pgTable(
     commandId: pg.uuid('command_id').notNull(),
     /** Account and side equal the command's. */
     matches: pg.boolean().notNull(),
-    boundAt: pg.timestamp('bound_at', { withTimezone: true }).notNull().defaultNow(),
+    boundAt: timestamptz('bound_at').notNull().defaultNow(),
   },
   (t) => [
     pg.primaryKey({ columns: [t.stream, t.orderId, t.attemptId] }),
@@ -155,8 +153,8 @@ export const relayPositions = pg.pgTable(
   {
     lane: pg.integer().notNull(),
     cursor: pg.text().notNull(),
-    seq: pg.bigint({ mode: 'bigint' }).notNull(),
-    savedAt: pg.timestamp('saved_at', { withTimezone: true }).notNull().defaultNow(),
+    seq: int8('seq').notNull(),
+    savedAt: timestamptz('saved_at').notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.cursor] })],
 );
@@ -165,7 +163,7 @@ export const relayPositions = pg.pgTable(
 export const publishedTopics = pg.pgTable('published_topics', {
   kind: pg.text().primaryKey(),
   name: pg.text().notNull(),
-  ends: pg.bigint({ mode: 'bigint' }).array().notNull(),
+  ends: int8('ends').array().notNull(),
   lost: pg.text(),
 });
 
@@ -173,9 +171,9 @@ export const publishedTopics = pg.pgTable('published_topics', {
 export const deadLetters = pg.pgTable(
   'dead_letters',
   {
-    id: pg.bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
     lane: pg.integer().notNull(),
-    batch: pg.bigint({ mode: 'bigint' }).notNull(),
+    batch: int8('batch').notNull(),
     stream: pg.text().notNull(),
     accountId: pg.text('account_id'),
     orderId: pg.text('order_id'),
@@ -183,9 +181,9 @@ export const deadLetters = pg.pgTable(
     reason: pg.text().notNull(),
     detail: pg.text().notNull(),
     raw: pg.text().notNull(),
-    observedAt: pg.timestamp('observed_at', { withTimezone: true }).notNull(),
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
-    dealtAt: pg.timestamp('dealt_at', { withTimezone: true }),
+    observedAt: timestamptz('observed_at').notNull(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    dealtAt: timestamptz('dealt_at'),
   },
   (t) => [pg.index('dead_letters_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
 );

@@ -1,6 +1,4 @@
-import { pg, sql } from '../drizzle.ts';
-
-const bytea = pg.customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+import { bytea, int8, pg, sql, timestamptz } from '../drizzle.ts';
 
 /**
  * REST's static tokens, numbered for each principal. Only the hash is here: tokens are 256 random
@@ -17,12 +15,12 @@ export const principalTokens = pg.pgTable(
     scopes: pg.text().array().notNull(),
     /** Null: every account. */
     accounts: pg.text().array(),
-    createdAt: pg.timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
     /**
      * Null: no end. A revoked token has an end in the past; the end can only move to an earlier
      * time (a trigger).
      */
-    expiresAt: pg.timestamp('expires_at', { withTimezone: true }),
+    expiresAt: timestamptz('expires_at'),
   },
   (t) => [
     pg.primaryKey({ columns: [t.principal, t.number] }),
@@ -39,8 +37,8 @@ export const principalTokens = pg.pgTable(
 export const auditTrail = pg.pgTable(
   'audit_log',
   {
-    id: pg.bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    at: pg.timestamp({ withTimezone: true }).notNull(),
+    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    at: timestamptz('at').notNull(),
     principal: pg.text().notNull(),
     action: pg.text().notNull(),
     accountId: pg.text('account_id'),
@@ -49,7 +47,7 @@ export const auditTrail = pg.pgTable(
     requestId: pg.text('request_id'),
     reason: pg.text(),
     detail: pg.json(),
-    recordedAt: pg.timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
   },
   (t) => [pg.index('audit_log_at').on(t.at)],
 );
