@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { Pool } from 'pg';
 
 // The parts we use from drizzle-orm, in its CommonJS build with files that end in `.cjs`. To learn
 // a `.js` file's kind, Node parses the package's 176 kB of `exports` anew for each of 106 files.
@@ -11,13 +12,14 @@ const connection = load('drizzle-orm/node-postgres') as typeof import('drizzle-o
 
 export type Database = NodePgDatabase;
 
-export const { drizzle } = connection;
+/** Columns are named as the fields, in snake case; `drizzle.config.ts` says the same. */
+export const drizzle = (pool: Pool): Database => connection.drizzle(pool, { casing: 'snake_case' });
 
 export const { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, max, or, sql } = core;
 
 /** The columns, keys and indexes of tables. */
 export const pg = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 
-export const timestamptz = (name: string) => pg.timestamp(name, { withTimezone: true });
-export const int8 = (name: string) => pg.bigint(name, { mode: 'bigint' });
+export const timestamptz = () => pg.timestamp({ withTimezone: true });
+export const int8 = () => pg.bigint({ mode: 'bigint' });
 export const bytea = pg.customType<{ data: Buffer }>({ dataType: () => 'bytea' });

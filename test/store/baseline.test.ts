@@ -30,7 +30,14 @@ it('the last snapshot of drizzle has the tables of src/store/schema', async () =
   using folder = mkdtempDisposableSync(join(tmpdir(), 'tidemark-drizzle-'));
   cpSync('drizzle', folder.path, { recursive: true });
   const args = ['tools/checks/run.ts', 'drizzle-kit', 'generate', '--dialect', 'postgresql'];
-  const places = ['--schema', './src/store/schema', '--out', relative(process.cwd(), folder.path)];
+  const places = [
+    '--schema',
+    './src/store/schema',
+    '--out',
+    relative(process.cwd(), folder.path),
+    '--casing',
+    'snake_case',
+  ];
   const said = execFileSync(process.execPath, [...args, ...places], { encoding: 'utf8', timeout: 120_000 });
   expect(said).toContain('No schema changes');
 });

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempDisposableSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { streams } from '../../src/domain/order.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -67,10 +70,17 @@ it('drizzle/schema.sql is what the migrations make', async () => {
   await expect(`${head}\n${schema.join('\n\n')}\n`).toMatchFileSnapshot('../../drizzle/schema.sql');
 });
 
-/** As drizzle-kit reads it from src/store/schema, which can't say that a table has partitions. */
+/**
+ * As drizzle-kit makes it from src/store/schema, which can't say that a table has partitions. Its
+ * `export` does not know the casing.
+ */
 function tablesOfSchema(): string {
-  const args = ['tools/checks/run.ts', 'drizzle-kit', 'export'];
-  const ddl = execFileSync(process.execPath, args, { encoding: 'utf8', timeout: 120_000 });
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'tidemark-drizzle-'));
+  const args = ['tools/checks/run.ts', 'drizzle-kit', 'generate', '--dialect', 'postgresql', '--casing', 'snake_case'];
+  const places = ['--schema', './src/store/schema', '--out', relative(process.cwd(), folder.path)];
+  execFileSync(process.execPath, [...args, ...places], { timeout: 120_000 });
+  const [file = ''] = readdirSync(folder.path).filter((name) => name.endsWith('.sql'));
+  const ddl = readFileSync(join(folder.path, file), 'utf8');
   const partitioned = ddl.replace(/(CREATE TABLE "order_updates" [^;]*);/, '$1 PARTITION BY RANGE (seq);');
   expect(partitioned).not.toBe(ddl);
   return partitioned;

@@ -5,15 +5,15 @@ export const accounts = pg.pgTable(
   'accounts',
   {
     stream: pg.text().notNull(),
-    accountId: pg.text('account_id').notNull(),
-    isSim: pg.boolean('is_sim').notNull(),
+    accountId: pg.text().notNull(),
+    isSim: pg.boolean().notNull(),
     /** Rises when the platform lost its store; never falls. */
-    sourceEpoch: pg.integer('source_epoch').notNull(),
+    sourceEpoch: pg.integer().notNull(),
     /** The platform's own text: a timestamptz would cut its nanoseconds. */
-    readUpTo: pg.text('read_up_to'),
+    readUpTo: pg.text(),
     /** The same for reads that look back far. */
-    auditedUpTo: pg.text('audited_up_to'),
-    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
+    auditedUpTo: pg.text(),
+    updatedAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.stream, t.accountId] })],
 );
@@ -27,9 +27,9 @@ export const credentials = pg.pgTable('credentials', {
   /** 0 while only a claim was made. */
   generation: pg.bigint({ mode: 'number' }).notNull().default(0),
   sealed: bytea(),
-  claimedBy: pg.text('claimed_by'),
-  claimedUntil: timestamptz('claimed_until'),
-  updatedAt: timestamptz('updated_at').notNull().defaultNow(),
+  claimedBy: pg.text(),
+  claimedUntil: timestamptz(),
+  updatedAt: timestamptz().notNull().defaultNow(),
 });
 
 /**
@@ -41,7 +41,7 @@ export const credentials = pg.pgTable('credentials', {
 export const deadLetterJobs = pg.pgTable(
   'dead_letter_jobs',
   {
-    jobId: pg.uuid('job_id').primaryKey(),
+    jobId: pg.uuid().primaryKey(),
     /** `retry` or `discard`. */
     action: pg.text().notNull(),
     /** `DeadLetterFilter`, as asked for. */
@@ -49,11 +49,11 @@ export const deadLetterJobs = pg.pgTable(
     /** Its rows may belong to these accounts; null: to every account, or to none. */
     accounts: pg.text().array(),
     reason: pg.text().notNull(),
-    askedBy: pg.text('asked_by').notNull(),
-    requestId: pg.text('request_id').notNull(),
-    askedAt: timestamptz('asked_at').notNull().defaultNow(),
-    endedAt: timestamptz('ended_at'),
-    cancelledBy: pg.text('cancelled_by'),
+    askedBy: pg.text().notNull(),
+    requestId: pg.text().notNull(),
+    askedAt: timestamptz().notNull().defaultNow(),
+    endedAt: timestamptz(),
+    cancelledBy: pg.text(),
     /** Rows that it dealt with; 0 for a retry. */
     discarded: pg.integer().notNull().default(0),
   },
@@ -74,23 +74,23 @@ export const deadLetterJobs = pg.pgTable(
 export const repairRequests = pg.pgTable(
   'repair_requests',
   {
-    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    id: int8().primaryKey().generatedAlwaysAsIdentity(),
     /** `read`, `backfill` or `retry`. */
     kind: pg.text().notNull(),
     stream: pg.text().notNull(),
     /** Null only in a job: the row names no account. */
-    accountId: pg.text('account_id'),
+    accountId: pg.text(),
     /** The dead letter for a `retry`. */
-    deadLetterId: int8('dead_letter_id'),
+    deadLetterId: int8(),
     /** Null: asked for by itself. */
-    jobId: pg.uuid('job_id'),
+    jobId: pg.uuid(),
     /** For a `backfill`: orders changed since then; null: all. */
-    since: timestamptz('since'),
+    since: timestamptz(),
     /** The principal and its reason; null if asked for at the command line. */
-    askedBy: pg.text('asked_by'),
+    askedBy: pg.text(),
     reason: pg.text(),
-    requestedAt: timestamptz('requested_at').notNull().defaultNow(),
-    answeredAt: timestamptz('answered_at'),
+    requestedAt: timestamptz().notNull().defaultNow(),
+    answeredAt: timestamptz(),
     /** `done`, `failed` or `withdrawn`; null while it is open. */
     result: pg.text(),
     detail: pg.text(),

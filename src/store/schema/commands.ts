@@ -14,48 +14,48 @@ export const journal = pg.pgTable(
   'journal',
   {
     /** From the shard's holder, in its order. A number may be missing. */
-    seq: int8('seq').notNull(),
+    seq: int8().notNull(),
     /**
      * For the stream of events. It must know that no earlier row can be committed any more
      * (docs/decisions/030-an-id-of-two-positions.md).
      */
-    txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
-    commandId: pg.uuid('command_id'),
+    txId: xid8().notNull().default(sql`pg_current_xact_id()`),
+    commandId: pg.uuid(),
     /** By the holder's clock, to the millisecond. */
-    at: timestamptz('at').notNull(),
+    at: timestamptz().notNull(),
     /** The database's clock. */
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
-    epoch: int8('epoch').notNull(),
+    recordedAt: timestamptz().notNull().defaultNow(),
+    epoch: int8().notNull(),
     shard: pg.integer().notNull(),
     /** In its command: 1, 2, 3 and so on. Two writers cannot both write one. */
     number: pg.integer(),
     /** The command's. A mark or a miss leaves it as it is. */
     version: pg.integer(),
     kind: pg.text().notNull(),
-    fromState: pg.text('from_state'),
+    fromState: pg.text(),
     state: pg.text(),
     /** The attempt it moves or opens, by number. */
     attempt: pg.integer(),
-    attemptFrom: pg.text('attempt_from'),
-    attemptState: pg.text('attempt_state'),
+    attemptFrom: pg.text(),
+    attemptState: pg.text(),
     /** It prepares this attempt. */
-    attemptId: pg.text('attempt_id'),
-    orderId: pg.text('order_id'),
+    attemptId: pg.text(),
+    orderId: pg.text(),
     /** As it was in this transaction. */
-    orderStatus: pg.text('order_status'),
-    resolvedAt: timestamptz('resolved_at'),
+    orderStatus: pg.text(),
+    resolvedAt: timestamptz(),
     // An opening's columns.
     principal: pg.text(),
-    idempotencyKey: pg.text('idempotency_key'),
+    idempotencyKey: pg.text(),
     /** False once the key was used again: the command had been final for seven days. */
-    keyHeld: pg.boolean('key_held'),
-    requestKind: pg.text('request_kind'),
+    keyHeld: pg.boolean(),
+    requestKind: pg.text(),
     stream: pg.text(),
-    accountId: pg.text('account_id'),
+    accountId: pg.text(),
     /** Only for a place; otherwise the order has it. */
     symbol: pg.text(),
     side: pg.text(),
-    callerRef: pg.text('caller_ref'),
+    callerRef: pg.text(),
     supersedes: pg.uuid(),
     /**
      * The money the command would add to its account, as valued when it was journaled. Null: a
@@ -63,9 +63,9 @@ export const journal = pg.pgTable(
      */
     exposure: pg.numeric(),
     /** The newest change to the limits it was judged by; 0: there was none. */
-    limitsChange: int8('limits_change'),
+    limitsChange: int8(),
     /** The number of the database token it was asked for with. Null: it came in another way. */
-    tokenNumber: pg.integer('token_number'),
+    tokenNumber: pg.integer(),
     /** JSON of `journal-rows.ts`. */
     body: pg.text().notNull(),
   },
@@ -110,8 +110,8 @@ export const journal = pg.pgTable(
 export const openCommands = pg.pgTable(
   'open_commands',
   {
-    accountId: pg.text('account_id').notNull(),
-    commandId: pg.uuid('command_id').notNull(),
+    accountId: pg.text().notNull(),
+    commandId: pg.uuid().notNull(),
     shard: pg.integer().notNull(),
     /** `open`; `doubtful`: unknown, or in conflict; `resolved`: only an answer is missing. */
     standing: pg.text().notNull(),
@@ -129,10 +129,10 @@ export const openCommands = pg.pgTable(
 export const facts = pg.pgTable(
   'facts',
   {
-    commandId: pg.uuid('command_id').notNull(),
+    commandId: pg.uuid().notNull(),
     behind: pg.integer().notNull(),
-    id: int8('id').notNull().generatedAlwaysAsIdentity(),
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    id: int8().notNull().generatedAlwaysAsIdentity(),
+    recordedAt: timestamptz().notNull().defaultNow(),
     /** `StoredFact[]` of `journal-rows.ts`. */
     body: pg.text().notNull(),
   },
@@ -142,12 +142,12 @@ export const facts = pg.pgTable(
 /** How far Kafka has acknowledged the steps of each shard. */
 export const resultPositions = pg.pgTable('result_positions', {
   shard: pg.integer().primaryKey(),
-  seq: int8('seq').notNull(),
+  seq: int8().notNull(),
   /**
    * The newest takeover's. Until it is the shard's, the holder before may still commit a step below
    * the highest.
    */
-  epoch: int8('epoch').notNull(),
+  epoch: int8().notNull(),
 });
 
 /**
@@ -156,6 +156,6 @@ export const resultPositions = pg.pgTable('result_positions', {
  */
 export const eventFloor = pg.pgTable(
   'event_floor',
-  { one: pg.boolean().primaryKey().default(true), txId: xid8('tx_id').notNull() },
+  { one: pg.boolean().primaryKey().default(true), txId: xid8().notNull() },
   (t) => [pg.check('event_floor_one', sql`${t.one}`)],
 );

@@ -9,21 +9,21 @@ import { xid8 } from './commands.ts';
 export const cancelAlls = pg.pgTable(
   'cancel_alls',
   {
-    cancelAllId: pg.uuid('cancel_all_id').primaryKey(),
+    cancelAllId: pg.uuid().primaryKey(),
     /**
      * This shard's holder wrote it. Another shard has other accounts: there the same key is a
      * different one.
      */
     shard: pg.integer().notNull(),
     principal: pg.text().notNull(),
-    idempotencyKey: pg.text('idempotency_key').notNull(),
+    idempotencyKey: pg.text().notNull(),
     /** False once the key may be used again: its cancels are final, and it is seven days old. */
-    keyHeld: pg.boolean('key_held').notNull().default(true),
-    requestHash: pg.text('request_hash').notNull(),
+    keyHeld: pg.boolean().notNull().default(true),
+    requestHash: pg.text().notNull(),
     /** `CancelAllSelection`. */
     selection: pg.json().notNull(),
     reason: pg.text().notNull(),
-    onLanding: pg.text('on_landing').notNull(),
+    onLanding: pg.text().notNull(),
     /**
      * `OrderOfAccount[]`. The cancel for the order at index n has the key `cancel-all:<id>:<n>`
      * (`keyOfCancel`).
@@ -38,9 +38,9 @@ export const cancelAlls = pg.pgTable(
     unread: pg.json().notNull(),
     /** Accounts with nothing to cancel, and why. */
     declined: pg.json().notNull(),
-    createdAt: timestamptz('created_at').notNull(),
+    createdAt: timestamptz().notNull(),
     /** Null: in force. */
-    endedAt: timestamptz('ended_at'),
+    endedAt: timestamptz(),
   },
   (t) => [
     pg.uniqueIndex('cancel_alls_one_per_key').on(t.shard, t.principal, t.idempotencyKey).where(sql`${t.keyHeld}`),
@@ -57,16 +57,16 @@ export const cancelAlls = pg.pgTable(
 export const halts = pg.pgTable(
   'halts',
   {
-    haltId: pg.text('halt_id').primaryKey(),
+    haltId: pg.text().primaryKey(),
     /** Null: the whole service. */
-    accountId: pg.text('account_id'),
+    accountId: pg.text(),
     cause: pg.text().notNull(),
     reason: pg.text().notNull(),
-    raisedBy: pg.text('raised_by').notNull(),
-    since: timestamptz('since').notNull(),
-    clearedAt: timestamptz('cleared_at'),
-    clearedBy: pg.text('cleared_by'),
-    clearedReason: pg.text('cleared_reason'),
+    raisedBy: pg.text().notNull(),
+    since: timestamptz().notNull(),
+    clearedAt: timestamptz(),
+    clearedBy: pg.text(),
+    clearedReason: pg.text(),
   },
   (t) => [
     pg
@@ -88,11 +88,11 @@ export const halts = pg.pgTable(
 export const haltEvents = pg.pgTable(
   'halt_events',
   {
-    txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
+    txId: xid8().notNull().default(sql`pg_current_xact_id()`),
     /** Never one of the journal's numbers. */
-    id: int8('id').notNull().default(sql`nextval('public.event_numbers')`),
+    id: int8().notNull().default(sql`nextval('public.event_numbers')`),
     snapshot: pg.json().notNull(),
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    recordedAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.txId, t.id] })],
 );
@@ -106,13 +106,13 @@ export const cancelTimers = pg.pgTable(
   {
     shard: pg.integer().notNull(),
     principal: pg.text().notNull(),
-    accountId: pg.text('account_id').notNull(),
+    accountId: pg.text().notNull(),
     /** A new one with each renewal. The cancel-all it fires has this in its key. */
-    timerId: pg.uuid('timer_id').notNull(),
+    timerId: pg.uuid().notNull(),
     /** By the database's clock. */
-    firesAt: timestamptz('fires_at').notNull(),
+    firesAt: timestamptz().notNull(),
     /** Disarmed, or fired with its cancel-all written down. */
-    endedAt: timestamptz('ended_at'),
+    endedAt: timestamptz(),
     /** How often it was armed, renewed or disarmed: shows a lost change. */
     changes: pg.integer().default(1).notNull(),
   },
@@ -129,19 +129,19 @@ export const cancelTimers = pg.pgTable(
 export const approvals = pg.pgTable(
   'approvals',
   {
-    approvalId: pg.uuid('approval_id').primaryKey(),
+    approvalId: pg.uuid().primaryKey(),
     /** `OperatorAction` (store/commands/command-journal.ts). */
     action: pg.json().notNull(),
     /** Null: it concerns every account. */
-    accountId: pg.text('account_id'),
-    requestedBy: pg.text('requested_by').notNull(),
+    accountId: pg.text(),
+    requestedBy: pg.text().notNull(),
     reason: pg.text().notNull(),
-    requestId: pg.text('request_id').notNull(),
-    requestedAt: timestamptz('requested_at').notNull(),
-    expiresAt: timestamptz('expires_at').notNull(),
-    approvedBy: pg.text('approved_by'),
-    approvedReason: pg.text('approved_reason'),
-    approvedAt: timestamptz('approved_at'),
+    requestId: pg.text().notNull(),
+    requestedAt: timestamptz().notNull(),
+    expiresAt: timestamptz().notNull(),
+    approvedBy: pg.text(),
+    approvedReason: pg.text(),
+    approvedAt: timestamptz(),
   },
   (t) => [
     pg.index('approvals_waiting').on(t.expiresAt).where(sql`${t.approvedAt} is null`),
@@ -161,17 +161,17 @@ export const approvals = pg.pgTable(
 export const limits = pg.pgTable(
   'limits',
   {
-    limitsId: int8('limits_id').primaryKey().generatedAlwaysAsIdentity(),
+    limitsId: int8().primaryKey().generatedAlwaysAsIdentity(),
     /** Null: every principal. */
     principal: pg.text(),
     /** Null: every account. */
-    accountId: pg.text('account_id'),
+    accountId: pg.text(),
     bounds: pg.jsonb().notNull(),
-    changedBy: pg.text('changed_by').notNull(),
+    changedBy: pg.text().notNull(),
     reason: pg.text().notNull(),
-    changedAt: timestamptz('changed_at').notNull(),
+    changedAt: timestamptz().notNull(),
     /** Rises with every change to any row, in the order of commits. */
-    change: int8('change').notNull().generatedAlwaysAsIdentity(),
+    change: int8().notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
     pg.uniqueIndex('limits_change').on(t.change),

@@ -6,15 +6,15 @@ export const lanes = pg.pgTable('lanes', {
   /** Names one run of one process; null once the lane was given back. */
   holder: pg.text(),
   /** The fencing number: rises with every change of holder, every reclaim and every release. */
-  epoch: int8('epoch').notNull(),
-  renewedAt: timestamptz('renewed_at').notNull(),
+  epoch: int8().notNull(),
+  renewedAt: timestamptz().notNull(),
   /**
    * In every payload; it counts before the revision. Raised by `begin_generation`, and never
    * lowered.
    */
   generation: pg.integer().notNull().default(1),
   /** When the present holder took the lane. */
-  heldSince: timestamptz('held_since').notNull().defaultNow(),
+  heldSince: timestamptz().notNull().defaultNow(),
   /** An operator wants the holder to give its shards to others, as long as it holds the lane. */
   drained: pg.boolean().notNull().default(false),
   /**
@@ -36,7 +36,7 @@ export const lanes = pg.pgTable('lanes', {
    * Nothing above this batch was published: Kafka could not be asked yet. Null: it was asked. Set
    * where a term begins, or takes shards while Kafka is away, and kept over terms.
    */
-  unpublishedAfter: int8('unpublished_after'),
+  unpublishedAfter: int8(),
 });
 
 /**
@@ -49,11 +49,11 @@ export const shards = pg.pgTable('shards', {
   /** Null: it is free. */
   lane: pg.integer(),
   /** Fences its commands in the journal: rises with every taking. */
-  epoch: int8('epoch').notNull().default(sql`0`),
+  epoch: int8().notNull().default(sql`0`),
   /** An operator wants it to stay with its process, whatever the balance. */
   pinned: pg.boolean().notNull().default(false),
   /** When it was taken, or freed. */
-  since: timestamptz('since').notNull().defaultNow(),
+  since: timestamptz().notNull().defaultNow(),
 });
 
 /**
@@ -65,7 +65,7 @@ export const laneBatches = pg.pgTable(
   'lane_batches',
   {
     lane: pg.integer().notNull(),
-    batch: int8('batch').notNull(),
+    batch: int8().notNull(),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.batch] })],
 );

@@ -17,15 +17,15 @@ export const orders = pg.pgTable(
   'orders',
   {
     stream: pg.text().notNull(),
-    orderId: pg.text('order_id').notNull(),
+    orderId: pg.text().notNull(),
     /** The lane of its newest update. */
     lane: pg.integer().notNull(),
-    accountId: pg.text('account_id').notNull(),
+    accountId: pg.text().notNull(),
     symbol: pg.text().notNull(),
     status: pg.text().notNull(),
     /** Not terminal (domain/order.ts). */
     isOpen: pg
-      .boolean('is_open')
+      .boolean()
       .notNull()
       .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
     /** Our own number: 1, 2, 3 … without a gap. */
@@ -34,26 +34,26 @@ export const orders = pg.pgTable(
      * The revision stored before. `apply_batch` compares it, so two writers never build on the same
      * one.
      */
-    reducedFrom: pg.bigint('reduced_from', { mode: 'number' }).notNull().default(0),
+    reducedFrom: pg.bigint({ mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
-    sourceVersion: int8('source_version'),
+    sourceVersion: int8(),
     /** Null: it is in the log. */
     state: pg.json(),
-    joinState: pg.json('join_state').notNull(),
+    joinState: pg.json().notNull(),
     /** The database's clock at the last write. */
-    updatedAt: timestamptz('updated_at').notNull().defaultNow(),
+    updatedAt: timestamptz().notNull().defaultNow(),
     /**
      * `updated_at` once the order is over, null while it is open
      * (docs/decisions/029-newest-change-without-an-index-on-it.md).
      */
-    closedChangedAt: timestamptz('closed_changed_at').generatedAlwaysAs(
+    closedChangedAt: timestamptz().generatedAlwaysAs(
       sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
     ),
     /** Its newest update in the log. No index: none of its updates would stay within the page. */
-    seq: int8('seq'),
+    seq: int8(),
     /** Where its newest update stood before: `apply_batch` hands it to the next row. */
-    beforeSeq: int8('before_seq'),
-    beforeLane: pg.integer('before_lane'),
+    beforeSeq: int8(),
+    beforeLane: pg.integer(),
   },
   // `is_open` is a separate column because it changes once in an order's life. A partial index on
   // `status` costs the cheap update in the page (HOT) whenever the status changes. The server's CPU
@@ -78,11 +78,11 @@ export const orders = pg.pgTable(
 export const movedStates = pg.pgTable(
   'moved_states',
   {
-    fromSeq: int8('from_seq').notNull(),
+    fromSeq: int8().notNull(),
     lane: pg.integer().notNull(),
-    seq: int8('seq').notNull(),
-    movedBy: xid8('moved_by').notNull().default(sql`pg_current_xact_id()`),
-    movedAt: timestamptz('moved_at').notNull().defaultNow(),
+    seq: int8().notNull(),
+    movedBy: xid8().notNull().default(sql`pg_current_xact_id()`),
+    movedAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.fromSeq, t.lane] })],
 );
@@ -101,23 +101,23 @@ export const movedStates = pg.pgTable(
 export const orderUpdates = pg.pgTable(
   'order_updates',
   {
-    seq: int8('seq').notNull().default(sql`nextval('public.order_updates_seq')`),
+    seq: int8().notNull().default(sql`nextval('public.order_updates_seq')`),
     lane: pg.integer().notNull(),
     /** The number of the batch that wrote it. */
-    batch: int8('batch').notNull(),
+    batch: int8().notNull(),
     /** `account`, `prediction`, or `watermarks` for a mark. */
     stream: pg.text().notNull(),
     /** For a mark its own id. */
-    orderId: pg.text('order_id').notNull(),
+    orderId: pg.text().notNull(),
     /** For a heartbeat, which is about many accounts, its stream. */
-    accountId: pg.text('account_id').notNull(),
+    accountId: pg.text().notNull(),
     revision: pg.bigint({ mode: 'number' }).notNull(),
     /** The exact text for Kafka. */
     payload: pg.text().notNull(),
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    recordedAt: timestamptz().notNull().defaultNow(),
     /** The order's update before this one; null: there is none. */
-    beforeSeq: int8('before_seq'),
-    beforeLane: pg.integer('before_lane'),
+    beforeSeq: int8(),
+    beforeLane: pg.integer(),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.seq] })],
 );
@@ -132,12 +132,12 @@ export const orderBindings = pg.pgTable(
   'order_bindings',
   {
     stream: pg.text().notNull(),
-    orderId: pg.text('order_id').notNull(),
-    attemptId: pg.text('attempt_id').notNull(),
-    commandId: pg.uuid('command_id').notNull(),
+    orderId: pg.text().notNull(),
+    attemptId: pg.text().notNull(),
+    commandId: pg.uuid().notNull(),
     /** Account and side equal the command's. */
     matches: pg.boolean().notNull(),
-    boundAt: timestamptz('bound_at').notNull().defaultNow(),
+    boundAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [
     pg.primaryKey({ columns: [t.stream, t.orderId, t.attemptId] }),
@@ -153,8 +153,8 @@ export const relayPositions = pg.pgTable(
   {
     lane: pg.integer().notNull(),
     cursor: pg.text().notNull(),
-    seq: int8('seq').notNull(),
-    savedAt: timestamptz('saved_at').notNull().defaultNow(),
+    seq: int8().notNull(),
+    savedAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [pg.primaryKey({ columns: [t.lane, t.cursor] })],
 );
@@ -163,7 +163,7 @@ export const relayPositions = pg.pgTable(
 export const publishedTopics = pg.pgTable('published_topics', {
   kind: pg.text().primaryKey(),
   name: pg.text().notNull(),
-  ends: int8('ends').array().notNull(),
+  ends: int8().array().notNull(),
   lost: pg.text(),
 });
 
@@ -171,19 +171,19 @@ export const publishedTopics = pg.pgTable('published_topics', {
 export const deadLetters = pg.pgTable(
   'dead_letters',
   {
-    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
+    id: int8().primaryKey().generatedAlwaysAsIdentity(),
     lane: pg.integer().notNull(),
-    batch: int8('batch').notNull(),
+    batch: int8().notNull(),
     stream: pg.text().notNull(),
-    accountId: pg.text('account_id'),
-    orderId: pg.text('order_id'),
+    accountId: pg.text(),
+    orderId: pg.text(),
     /** Short and stable: a metric label. */
     reason: pg.text().notNull(),
     detail: pg.text().notNull(),
     raw: pg.text().notNull(),
-    observedAt: timestamptz('observed_at').notNull(),
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
-    dealtAt: timestamptz('dealt_at'),
+    observedAt: timestamptz().notNull(),
+    recordedAt: timestamptz().notNull().defaultNow(),
+    dealtAt: timestamptz(),
   },
   (t) => [pg.index('dead_letters_open').on(t.stream, t.reason).where(sql`${t.dealtAt} is null`)],
 );

@@ -11,16 +11,16 @@ export const principalTokens = pg.pgTable(
     principal: pg.text().notNull(),
     number: pg.integer().notNull(),
     /** SHA-256 of the token, 32 bytes. */
-    tokenSha256: bytea('token_sha256').notNull(),
+    tokenSha256: bytea().notNull(),
     scopes: pg.text().array().notNull(),
     /** Null: every account. */
     accounts: pg.text().array(),
-    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    createdAt: timestamptz().notNull().defaultNow(),
     /**
      * Null: no end. A revoked token has an end in the past; the end can only move to an earlier
      * time (a trigger).
      */
-    expiresAt: timestamptz('expires_at'),
+    expiresAt: timestamptz(),
   },
   (t) => [
     pg.primaryKey({ columns: [t.principal, t.number] }),
@@ -37,17 +37,17 @@ export const principalTokens = pg.pgTable(
 export const auditTrail = pg.pgTable(
   'audit_log',
   {
-    id: int8('id').primaryKey().generatedAlwaysAsIdentity(),
-    at: timestamptz('at').notNull(),
+    id: int8().primaryKey().generatedAlwaysAsIdentity(),
+    at: timestamptz().notNull(),
     principal: pg.text().notNull(),
     action: pg.text().notNull(),
-    accountId: pg.text('account_id'),
+    accountId: pg.text(),
     /** As the caller wrote it: a refusal may name a command that never existed. */
-    commandId: pg.text('command_id'),
-    requestId: pg.text('request_id'),
+    commandId: pg.text(),
+    requestId: pg.text(),
     reason: pg.text(),
     detail: pg.json(),
-    recordedAt: timestamptz('recorded_at').notNull().defaultNow(),
+    recordedAt: timestamptz().notNull().defaultNow(),
   },
   (t) => [pg.index('audit_log_at').on(t.at)],
 );
