@@ -1,8 +1,7 @@
-import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 import { nonNull } from './from-row.ts';
 import type { RepairAnswer } from './repair-requests.ts';
-import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
+import { type PoolDeps, retryQuery } from './session/retry-transaction.ts';
 
 /**
  * A read of one account on one stream, asked for by a person. Times are milliseconds since the
@@ -68,9 +67,9 @@ const columns = `id, kind, stream, public.time_to_ms(since) as "sinceMs", asked_
 
 /** The port `AccountRepairs` in Postgres. */
 export class PostgresAccountRepairs implements AccountRepairs {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: PoolDeps;
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+  constructor(deps: PoolDeps) {
     this.deps = deps;
   }
 
@@ -104,11 +103,10 @@ export class PostgresAccountRepairs implements AccountRepairs {
   }
 
   async list(accountId: string, limit: number): Promise<readonly AccountRepair[]> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<Row>(
-        `select ${columns} from public.repair_requests where account_id = $1 and kind in ('read', 'backfill') order by id desc limit $2`,
-        [accountId, limit],
-      ),
+    const rows = await retryQuery<Row>(
+      this.deps,
+      `select ${columns} from public.repair_requests where account_id = $1 and kind in ('read', 'backfill') order by id desc limit $2`,
+      [accountId, limit],
     );
     return rows.map(toRepair);
   }

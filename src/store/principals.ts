@@ -1,8 +1,7 @@
-import type { Pool } from 'pg';
 import type { Act, CommitCheckpoint } from '../runtime/lease.ts';
 import { asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
-import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
+import { type PoolDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /**
  * A principal's static token, by its hash. A principal has as many as it needs, so one can follow
@@ -50,8 +49,7 @@ export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
 
-interface PrincipalStoreDeps extends RetryDeps {
-  readonly pool: Pool;
+interface PrincipalStoreDeps extends PoolDeps {
   /** Remembers a token's end, so its loss is noticed. */
   readonly checkpoint?: CommitCheckpoint;
   /**

@@ -27,7 +27,7 @@ import type {
 import { readEventHorizon, readEvents } from './orders/read-events.ts';
 import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
 import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
-import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
+import { type PoolDeps, retryTransaction } from './session/retry-transaction.ts';
 import { readableRows, UnreadableRowError } from './unreadable-row.ts';
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
@@ -42,7 +42,7 @@ interface ExposureQuery {
  * in one turn of the event loop are one query, and so are equal pages and equal exposures. `pool`:
  * made by `createReadPool`, only for REST.
  */
-export function postgresOrderReads(deps: RetryDeps & { readonly pool: Pool }): OrderReads {
+export function postgresOrderReads(deps: PoolDeps): OrderReads {
   const { clock, pool } = deps;
   const read = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
   /** Reads each different one once. A failing read fails only the callers that asked for it. */

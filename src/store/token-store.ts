@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 import { fields, maybe, text } from '../domain/shape.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import { Secret } from '../runtime/secret.ts';
@@ -13,7 +12,7 @@ import type {
 } from '../runtime/token-store.ts';
 import { and, asc, type Database, drizzle, eq, isNotNull, sql } from './drizzle.ts';
 import { credentials } from './schema/accounts.ts';
-import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
+import { type PoolDeps, retryQuery, retryTransaction } from './session/retry-transaction.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -95,19 +94,15 @@ function keyFrom(secret: Secret): Secret {
   return new Secret(Buffer.from(bytes).toString('base64'));
 }
 
-interface CredentialListDeps extends RetryDeps {
-  readonly pool: Pool;
-}
-
 /**
  * The port `CredentialList` in Postgres. Listing and forgetting need no key: tokens are identified
  * by their credential's name, and stay sealed.
  */
 export class PostgresCredentialList implements CredentialList {
-  protected readonly deps: CredentialListDeps;
+  protected readonly deps: PoolDeps;
   protected readonly db: Database;
 
-  constructor(deps: CredentialListDeps) {
+  constructor(deps: PoolDeps) {
     this.deps = deps;
     this.db = drizzle(deps.pool);
   }
@@ -163,7 +158,7 @@ interface TokenKeys {
   readonly otherKey?: Secret;
 }
 
-type TokenStoreDeps = CredentialListDeps & TokenKeys;
+type TokenStoreDeps = PoolDeps & TokenKeys;
 
 /**
  * The port `TokenStore` in Postgres, with the list of the tokens it holds. Every write is one
@@ -228,10 +223,8 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
   }
 
   async save(credential: string, replaces: number, token: Token): Promise<boolean> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<{ nowMs: number }>(`select ${databaseNow} as "nowMs"`),
-    );
-    const aheadMs = (rows[0]?.nowMs ?? 0) - this.deps.clock.nowMs();
+    const [row] = await retryQuery<{ nowMs: number }>(this.deps, `select ${databaseNow} as "nowMs"`);
+    const aheadMs = (row?.nowMs ?? 0) - this.deps.clock.nowMs();
     const plain: Sealed = {
       accessToken: token.accessToken.reveal(),
       expiresAtMs: Math.round(token.expiresAtMs + aheadMs),

@@ -3,7 +3,7 @@ import type { LimitBreach } from '../../domain/limits.ts';
 import { type OrderStatus, streams } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { traits } from '../../domain/streams.ts';
-import { retryTransaction } from '../session/retry-transaction.ts';
+import { retryQuery } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, storable, storableJson, writeOnce } from '../session/write-once.ts';
 import { doAct, findApproval } from './approvals.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
@@ -166,10 +166,8 @@ async function stillWaits({ pool }: JournalDeps, { approvalId, by }: Approving):
 
 /** For writes that came to nothing, and so did not ask. */
 async function isHeld(deps: JournalDeps, { shard, epoch }: Fence): Promise<boolean> {
-  const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query('select from public.shards where shard = $1 and epoch = $2', [shard, epoch.toString()]),
-  );
-  return rows.length > 0;
+  const text = 'select from public.shards where shard = $1 and epoch = $2';
+  return (await retryQuery(deps, text, [shard, epoch.toString()])).length > 0;
 }
 
 function isUnmoved(command: Command, { version, attempt }: CommandStep): boolean {

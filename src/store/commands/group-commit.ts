@@ -1,6 +1,6 @@
-import type { Pool, QueryConfig } from 'pg';
+import type { QueryConfig } from 'pg';
 import type { Timer } from '../../runtime/clock.ts';
-import type { RetryDeps } from '../session/retry-transaction.ts';
+import type { PoolDeps } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
 import { JournalNumbers, OwnAttempts } from './journal-memory.ts';
 import { appendValues, type JournalRow } from './journal-rows.ts';
@@ -65,8 +65,7 @@ interface Sent {
   readonly rows: readonly JournalRow[];
 }
 
-interface GroupCommitDeps extends RetryDeps {
-  readonly pool: Pool;
+interface GroupCommitDeps extends PoolDeps {
   /** Writes of a group that was sent. */
   readonly onGroup?: (writes: number) => void;
 }

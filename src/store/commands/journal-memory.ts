@@ -1,16 +1,13 @@
-import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
 import { traits } from '../../domain/streams.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import { bigintArray } from '../orders/binary-array.ts';
 import type { Binding } from '../orders/order-store.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { type PoolDeps, retryQuery } from '../session/retry-transaction.ts';
 import { constraintOf, JournalError, writeOnce } from '../session/write-once.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import type { KnownCommand } from './journal-rows.ts';
 import type { Fence } from './term.ts';
-
-type Deps = RetryDeps & { readonly pool: Pool };
 
 /** Some seconds of them; more wait only while Kafka is away. */
 const maxSteps = 1_000;
@@ -39,9 +36,9 @@ export class JournalNumbers {
    * number: while a shard is taken, one of another shard may have the same.
    */
   readonly steps = new Map<string, Command>();
-  private readonly deps: Deps;
+  private readonly deps: PoolDeps;
 
-  constructor(deps: Deps) {
+  constructor(deps: PoolDeps) {
     this.deps = deps;
   }
 
@@ -105,16 +102,11 @@ export class JournalNumbers {
     if (settled.length === 0) return;
     const seqs = settled.flatMap((taken) => taken.seqs);
     const fences = settled.flatMap((taken) => taken.fences);
-    await retryTransaction(this.deps, () =>
-      this.deps.pool.query(
-        `insert into public.journal (shard, epoch, seq, kind, at, body)
+    await retryQuery(
+      this.deps,
+      `insert into public.journal (shard, epoch, seq, kind, at, body)
          select shard, epoch, seq, 'void', now(), '{}' from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as t(shard, epoch, seq) on conflict do nothing`,
-        [
-          bigintArray(fences.map(({ shard }) => shard)),
-          bigintArray(fences.map(({ epoch }) => epoch)),
-          bigintArray(seqs),
-        ],
-      ),
+      [bigintArray(fences.map(({ shard }) => shard)), bigintArray(fences.map(({ epoch }) => epoch)), bigintArray(seqs)],
     );
     this.lost = this.lost.filter((taken) => !settled.includes(taken));
     for (const taken of settled) this.open.delete(taken);
@@ -159,9 +151,9 @@ const maxKnown = 20_000;
  */
 export class KnownCommands {
   private readonly known = new Map<string, KnownCommand>();
-  private readonly deps: Deps;
+  private readonly deps: PoolDeps;
 
-  constructor(deps: Deps) {
+  constructor(deps: PoolDeps) {
     this.deps = deps;
   }
 
@@ -200,12 +192,9 @@ export class KnownCommands {
 
   /** Undefined: there is no such attempt. */
   async ofAttempt(attemptId: string): Promise<string | undefined> {
-    const { rows } = await retryTransaction(this.deps, () =>
-      this.deps.pool.query<{ command_id: string }>('select command_id from public.journal where attempt_id = $1', [
-        attemptId,
-      ]),
-    );
-    return rows[0]?.command_id;
+    const text = 'select command_id from public.journal where attempt_id = $1';
+    const [row] = await retryQuery<{ command_id: string }>(this.deps, text, [attemptId]);
+    return row?.command_id;
   }
 }
 
@@ -216,17 +205,14 @@ interface StoredKnown {
 }
 
 /** By their newest rows, in this order. */
-export async function readStored(deps: Deps, commandIds: readonly string[]): Promise<StoredKnown[]> {
-  const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query<StoredKnown>({
-      name: 'known_commands',
-      text: `select o.account_id, n.number, public.command_json(k.id) as command from unnest($1::uuid[]) with ordinality as k(id, place)
+export function readStored(deps: PoolDeps, commandIds: readonly string[]): Promise<StoredKnown[]> {
+  return retryQuery(deps, {
+    name: 'known_commands',
+    text: `select o.account_id, n.number, public.command_json(k.id) as command from unnest($1::uuid[]) with ordinality as k(id, place)
         join public.journal o on o.command_id = k.id and o.number = 1
         cross join lateral (select number from public.journal j where j.command_id = k.id order by j.number desc limit 1) as n order by k.place`,
-      values: [commandIds],
-    }),
-  );
-  return rows;
+    values: [commandIds],
+  });
 }
 
 export function decodeKnown({ number, command }: StoredKnown): KnownCommand {

@@ -1,9 +1,8 @@
-import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
 import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { bigintArray, textArray } from '../orders/binary-array.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { type PoolDeps, retryQuery } from '../session/retry-transaction.ts';
 import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import { type JournalNumbers, stepKey } from './journal-memory.ts';
@@ -40,8 +39,7 @@ export interface ResultLog {
   markPublished(rows: readonly ResultRow[]): Promise<void>;
 }
 
-interface ResultLogDeps extends RetryDeps {
-  readonly pool: Pool;
+interface ResultLogDeps extends PoolDeps {
   /** The journal's: open numbers are waited for. Left out: none is. */
   readonly numbers?: JournalNumbers;
   readonly log?: Pick<Logger, 'error'>;
@@ -92,7 +90,7 @@ export class PostgresResultLog implements ResultLog {
     shards: readonly number[],
     acknowledged: readonly ResultRow[] = [],
   ): Promise<ResultRow[]> {
-    const { pool, numbers, log } = this.deps;
+    const { numbers, log } = this.deps;
     await numbers?.settle();
     // First the bound, and then the read: a write begun after this is above it.
     const below = shards.map((shard) => numbers?.closedBelow(shard) ?? null);
@@ -101,9 +99,7 @@ export class PostgresResultLog implements ResultLog {
     // One that is dropped meanwhile is still here.
     const kept = new Map(numbers?.steps);
     const values = [limit, bigintArray(shards), bigintArray(below), bigintArray(above), textArray([...kept.keys()])];
-    const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<Row>({ name: 'unpublished_steps', text: unpublishedSteps, values }),
-    );
+    const rows = await retryQuery<Row>(this.deps, { name: 'unpublished_steps', text: unpublishedSteps, values });
     // An unreadable step holds up no others: consumers see by its command's versions that one is
     // missing.
     const found = readableRows(
@@ -129,21 +125,19 @@ export class PostgresResultLog implements ResultLog {
    */
   private async save(rows: readonly Passed[]): Promise<void> {
     const highest = [...newestOf(rows).values()];
-    await retryTransaction(this.deps, () =>
-      this.deps.pool.query({
-        name: 'save_result_positions',
-        text: `with at_once as materialized (select set_config('synchronous_commit', 'off', true))
+    await retryQuery(this.deps, {
+      name: 'save_result_positions',
+      text: `with at_once as materialized (select set_config('synchronous_commit', 'off', true))
           update public.result_positions p set seq = k.seq from at_once, unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as k(shard, seq, key, version)
           where p.shard = k.shard and p.seq < k.seq and exists (select from public.journal j where j.shard = k.shard and j.seq = k.seq
             and (k.key is null or j.command_id = k.key::uuid and j.version = k.version))`,
-        values: [
-          bigintArray(highest.map(({ shard }) => shard)),
-          bigintArray(highest.map(({ id }) => id)),
-          textArray(highest.map(({ key }) => key ?? null)),
-          bigintArray(highest.map(({ version }) => version ?? null)),
-        ],
-      }),
-    );
+      values: [
+        bigintArray(highest.map(({ shard }) => shard)),
+        bigintArray(highest.map(({ id }) => id)),
+        textArray(highest.map(({ key }) => key ?? null)),
+        bigintArray(highest.map(({ version }) => version ?? null)),
+      ],
+    });
   }
 }
 

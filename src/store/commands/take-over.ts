@@ -1,6 +1,6 @@
 import type { Command } from '../../domain/command.ts';
 import { isFinal } from '../../domain/command.ts';
-import { retryTransaction } from '../session/retry-transaction.ts';
+import { retryQuery } from '../session/retry-transaction.ts';
 import { JournalError, writeOnce } from '../session/write-once.ts';
 import { readableRows } from '../unreadable-row.ts';
 import type { HaltBounds } from './command-journal.ts';
@@ -78,9 +78,9 @@ async function sweep(
  * one by one took 3.7 s of the 4 s that a statement has).
  */
 async function idsOf(deps: JournalDeps, shard: number, recentMs: number): Promise<string[]> {
-  const { rows } = await retryTransaction(deps, () =>
-    deps.pool.query<{ command_id: string }>(
-      `with recursive leap as (
+  const rows = await retryQuery<{ command_id: string }>(
+    deps,
+    `with recursive leap as (
          (select seq, recorded_at from public.journal where shard = $1 order by seq desc limit 1)
          union all
          select j.* from leap l cross join lateral (
@@ -92,8 +92,7 @@ async function idsOf(deps: JournalDeps, shard: number, recentMs: number): Promis
          union select command_id from public.journal where shard = $1 and resolved_at is not null and seq >= (
            select coalesce(min(seq) filter (where recorded_at <= clock_timestamp() - $2 * interval '1 millisecond' - interval '1 minute'), 0) from leap)) as k
        join public.journal o on o.command_id = k.command_id and o.number = 1 order by o.at, o.command_id`,
-      [shard, recentMs],
-    ),
+    [shard, recentMs],
   );
   return rows.map(({ command_id }) => command_id);
 }

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import { fromRow, type RowOf } from '../from-row.ts';
 import type { AccountScope } from '../orders/order-reads.ts';
-import type { RetryDeps } from '../session/retry-transaction.ts';
+import type { PoolDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import {
   type DeadLetterAction,
@@ -78,7 +78,7 @@ export async function measureJob(
  * again, and has failed from the start. A discard is over with its statement.
  */
 export async function openJob(
-  deps: RetryDeps & { readonly pool: Pool },
+  deps: PoolDeps,
   scope: AccountScope,
   { jobId, action, filter, by, reason, requestId }: NewDeadLetterJob,
 ): Promise<boolean> {
@@ -179,7 +179,7 @@ export async function readJobs(
  * dead letters.
  */
 export async function cancelJob(
-  deps: RetryDeps & { readonly pool: Pool },
+  deps: PoolDeps,
   scope: AccountScope,
   jobId: string,
   { by, reason, requestId }: DeadLetterWord,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import { fromRow, nonNull, type RowOf } from '../from-row.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { type PoolDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableColumn, writeOnce } from '../session/write-once.ts';
 import type {
   DeadLetterAccess,
@@ -31,9 +31,9 @@ const entryColumns = `q.id::text as id, q.stream, q.account_id as "accountId", q
  * The port `DeadLetterAccess` in Postgres. `readPool`: made by `createReadPool`, for reads.
  */
 export class PostgresDeadLetters implements DeadLetterAccess {
-  private readonly deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool };
+  private readonly deps: PoolDeps & { readonly readPool: Pool };
 
-  constructor(deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool }) {
+  constructor(deps: PoolDeps & { readonly readPool: Pool }) {
     this.deps = deps;
   }
 

@@ -1,10 +1,9 @@
-import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { encodeCheckpoints, type Lease } from '../../runtime/lease.ts';
 import { asc, type Database, drizzle } from '../drizzle.ts';
 import { fromRow, type RowOf } from '../from-row.ts';
 import { accounts } from '../schema/accounts.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { type PoolDeps, retryQuery, retryTransaction } from '../session/retry-transaction.ts';
 
 /** The facts about one account on one stream that must survive a restart. */
 export interface AccountRecord {
@@ -57,8 +56,7 @@ export interface AccountRegistry {
   ordersNamed(stream: Stream, orderIds: readonly string[]): Promise<OpenOrder[]>;
 }
 
-interface AccountRegistryDeps extends RetryDeps {
-  readonly pool: Pool;
+interface AccountRegistryDeps extends PoolDeps {
   /**
    * The commits this process knows, and the lane it holds. Left out: nothing is compared with the
    * database.
@@ -96,13 +94,13 @@ export class PostgresAccountRegistry implements AccountRegistry {
    * committed, and then this would be false.
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
-    const { pool, lease } = this.deps;
+    const { lease } = this.deps;
     const newest = lease?.checkpoint.newest;
     const seen = newest === undefined ? null : encodeCheckpoints([{ lane: lease?.lane ?? 0, ...newest }]);
     // Raw: it calls a database function and writes by its answer, in one statement.
-    const { rows } = await retryTransaction(this.deps, () =>
-      pool.query<{ lacks: boolean }>(
-        `with look as (select public.lacks_commits($1::json) as lacks), saved as (
+    const [row] = await retryQuery<{ lacks: boolean }>(
+      this.deps,
+      `with look as (select public.lacks_commits($1::json) as lacks), saved as (
            insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, audited_up_to, updated_at)
            select $2, $3, $4, $5, $6, $7, now() from look where not lacks
            on conflict (stream, account_id) do update set is_sim = excluded.is_sim, source_epoch = excluded.source_epoch,
@@ -110,10 +108,9 @@ export class PostgresAccountRegistry implements AccountRegistry {
            where a.source_epoch <= excluded.source_epoch
          )
          select lacks from look`,
-        [seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
-      ),
+      [seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
     );
-    if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');
+    if (row?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');
   }
 
   openOrders(
@@ -140,21 +137,18 @@ export class PostgresAccountRegistry implements AccountRegistry {
    * The state is read once for its fields: from the log, where it is. An unreadable one is older
    * than all: the order is asked for.
    */
-  private orders(where: string, values: readonly unknown[]): Promise<OpenOrder[]> {
-    return retryTransaction(this.deps, async () => {
-      const { rows } = await this.deps.pool.query<
-        RowOf<Omit<OpenOrder, 'sourceVersion'>> & { readonly sourceVersion: string | null }
-      >(
-        `select o.order_id as "orderId", o.status, o.source_version as "sourceVersion", coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as "updatedAt", s."createdAt", s."sentAt", s."cumQty",
+  private async orders(where: string, values: unknown[]): Promise<OpenOrder[]> {
+    const rows = await retryQuery<RowOf<Omit<OpenOrder, 'sourceVersion'>> & { readonly sourceVersion: string | null }>(
+      this.deps,
+      `select o.order_id as "orderId", o.status, o.source_version as "sourceVersion", coalesce(s."updatedAt", '0001-01-01T00:00:00Z') as "updatedAt", s."createdAt", s."sentAt", s."cumQty",
            case when s."sourceEpoch" ~ '^[1-9][0-9]{0,8}$' then s."sourceEpoch"::integer end as "sourceEpoch"
          from public.current_orders o left join lateral json_to_record(o.state) as s("updatedAt" text, "createdAt" text, "sentAt" text, "cumQty" text, "sourceEpoch" text) on true
          where ${where}`,
-        [...values],
-      );
-      return rows.map(({ sourceVersion, ...row }) => ({
-        ...fromRow<Omit<OpenOrder, 'sourceVersion'>>(row),
-        sourceVersion: sourceVersion === null ? undefined : BigInt(sourceVersion),
-      }));
-    });
+      values,
+    );
+    return rows.map(({ sourceVersion, ...row }) => ({
+      ...fromRow<Omit<OpenOrder, 'sourceVersion'>>(row),
+      sourceVersion: sourceVersion === null ? undefined : BigInt(sourceVersion),
+    }));
   }
 }

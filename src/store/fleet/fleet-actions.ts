@@ -1,5 +1,4 @@
-import type { Pool } from 'pg';
-import type { RetryDeps } from '../session/retry-transaction.ts';
+import type { PoolDeps } from '../session/retry-transaction.ts';
 import { storableColumn, writeOnce } from '../session/write-once.ts';
 import { finisherSuffix } from './fleet-document.ts';
 
@@ -37,10 +36,10 @@ export interface FleetActions {
  * process.
  */
 export class PostgresFleetActions implements FleetActions {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: PoolDeps;
   private readonly options: { readonly expireAfterMs: number };
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }, options: { readonly expireAfterMs: number }) {
+  constructor(deps: PoolDeps, options: { readonly expireAfterMs: number }) {
     this.deps = deps;
     this.options = options;
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { LogRow } from '../../domain/committed-batch.ts';
-import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { type PoolDeps, retryQuery } from '../session/retry-transaction.ts';
 
 export interface StoredLogRow extends LogRow {
   readonly seq: bigint;
@@ -69,17 +69,19 @@ const countedRows = 1_000;
  * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound on seq and follows
  * its order. So the primary key gives it only the lane's rows, from the partition with that bound
  * on. Within a lane seq order is commit order (see `enter_lane`): no predecessor of a row shown may
- * still commit.
+ * still commit. None is prepared: a plan made while a partition was empty would read all of it, row
+ * by row, once it is full.
  */
 export class PostgresUpdateLog implements UpdateLog {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: PoolDeps;
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+  constructor(deps: PoolDeps) {
     this.deps = deps;
   }
 
   async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
-    const rows = await this.query<Row>(
+    const rows = await retryQuery<Row>(
+      this.deps,
       `select seq, batch, stream, order_id, account_id, payload from public.order_updates
        where lane = $1 and seq > $2 order by seq limit $3`,
       [lane, afterSeq.toString(), limit],
@@ -90,7 +92,8 @@ export class PostgresUpdateLog implements UpdateLog {
   async readNewestAfter(lane: number, afterSeq: bigint, limit: number, maxBytes: number): Promise<NewestRead> {
     // Keys first, payloads after: from 10,000 updates on 1,000 orders, only 1,000 payloads are
     // read. The head says which row is the newest; one that a build without `seq` wrote does not.
-    const rows = await this.query<Row & { last_seq: string | null; end_seq: string | null }>(
+    const rows = await retryQuery<Row & { last_seq: string | null; end_seq: string | null }>(
+      this.deps,
       `with looked as materialized (
          select seq, stream, order_id from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
        ), changed as (
@@ -119,7 +122,8 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
-    const rows = await this.query<{ seq: string }>(
+    const rows = await retryQuery<{ seq: string }>(
+      this.deps,
       'select seq from public.relay_positions where lane = $1 and cursor = $2',
       [lane, cursor],
     );
@@ -131,7 +135,8 @@ export class PostgresUpdateLog implements UpdateLog {
     // a position, it is true from any process. A position beyond the log is not true. A database
     // that came back without its newest rows gives their numbers again, and those rows would never
     // be sent.
-    const rows = await this.query(
+    const rows = await retryQuery(
+      this.deps,
       `insert into public.relay_positions as p (lane, cursor, seq)
        select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
          (select seq from public.relay_positions where lane = $1 and cursor = $3),
@@ -147,7 +152,8 @@ export class PostgresUpdateLog implements UpdateLog {
     lane: number,
     afterSeq: bigint,
   ): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }> {
-    const [row] = await this.query<{ counted: string; distance: string | null; oldest_ms: string | null }>(
+    const [row] = await retryQuery<{ counted: string; distance: string | null; oldest_ms: string | null }>(
+      this.deps,
       `with pending as materialized (
          select seq, recorded_at from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
        )
@@ -162,17 +168,6 @@ export class PostgresUpdateLog implements UpdateLog {
 
   backlog(lane: number): Promise<readonly RelayBacklog[]> {
     return relayBacklog(this.deps.pool, lane);
-  }
-
-  /**
-   * Not prepared: a plan made while a partition was empty would read all of it, row by row, once it
-   * is full.
-   */
-  private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
-    return retryTransaction(
-      this.deps,
-      async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows,
-    );
   }
 }
 

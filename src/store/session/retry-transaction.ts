@@ -1,3 +1,4 @@
+import type { Pool, QueryConfig } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 
@@ -102,6 +103,10 @@ function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'c
 
 export interface RetryDeps extends Pick<Ambient, 'clock' | 'random'> {}
 
+export interface PoolDeps extends RetryDeps {
+  readonly pool: Pool;
+}
+
 interface RetryOptions {
   /** No new try begins later than this. Each try also has its connection's deadlines. */
   readonly forMs?: number;
@@ -130,4 +135,16 @@ export async function retryTransaction<T>(
       await deps.clock.sleep(backoff.nextMs());
     }
   }
+}
+
+/** The rows of one statement, repeated in the same way. */
+export async function retryQuery<Row extends object>(
+  deps: PoolDeps,
+  statement: string | QueryConfig,
+  values?: unknown[],
+): Promise<Row[]> {
+  const { rows } = await retryTransaction(deps, () =>
+    deps.pool.query<Row & Record<string, unknown>>(statement, values),
+  );
+  return rows;
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { RetryDeps } from './retry-transaction.ts';
+import type { PoolDeps } from './retry-transaction.ts';
 import { isTransient, noWrites, sqlstateOf } from './retry-transaction.ts';
 
 /**
@@ -20,7 +20,7 @@ const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SU
  * twice is not the same as done once.
  */
 export async function writeOnce<R extends QueryResultRow>(
-  { pool, clock, random }: RetryDeps & { readonly pool: Pool },
+  { pool, clock, random }: PoolDeps,
   statement: QueryConfig,
   repeats = ({ retryable }: JournalError) => retryable,
 ): Promise<R[]> {
