@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Command, type CommandWithEvidence, type Evidence, isFinal } from '../domain/command.ts';
+import { type Evidence, isFinal } from '../domain/command.ts';
 import { accountsOf, inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './commands/command-reads.ts';
 import { decodeCommand, evidenceColumns, type StoredCommand } from './commands/decode-command.ts';
@@ -12,13 +12,13 @@ import {
   listOrders,
   loadOrders,
   type OrderPageQuery,
-  type OrderQuery,
   streamArray,
 } from './orders/list-orders.ts';
 import type {
   AccountRow,
   AccountScope,
   CommandFilter,
+  OrderRead,
   OrderReads,
   Page,
   StoredOrder,
@@ -44,7 +44,11 @@ interface ExposureQuery {
  */
 export function postgresOrderReads(deps: PoolDeps): OrderReads {
   const { clock, pool } = deps;
-  const read = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
+  const again = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
+  const read =
+    <Args extends unknown[], Answer>(query: (from: Pool, ...args: Args) => Promise<Answer>) =>
+    (...args: Args) =>
+      again(() => query(pool, ...args));
   /** Reads each different one once. A failing read fails only the callers that asked for it. */
   const once = <Query, Answer>(answer: (query: Query) => Promise<Answer>) => {
     const all = (queries: readonly Query[]) => {
@@ -52,7 +56,7 @@ export function postgresOrderReads(deps: PoolDeps): OrderReads {
       return Promise.allSettled(
         queries.map((query) => {
           const name = JSON.stringify(query);
-          const found = reads.get(name) ?? read(() => answer(query));
+          const found = reads.get(name) ?? again(() => answer(query));
           reads.set(name, found);
           return found;
         }),
@@ -67,27 +71,23 @@ export function postgresOrderReads(deps: PoolDeps): OrderReads {
   };
   const pages = once((query: OrderPageQuery) => readPage(pool, query));
   const exposures = once(({ scope, accountId }: ExposureQuery) => readExposure(pool, scope, accountId));
-  const single = new TurnBatch(
-    { clock, answer: (queries: readonly OrderQuery[]) => read(() => loadOrders(pool, queries)) },
-    batching,
-  );
+  const single = new TurnBatch({ clock, answer: read(loadOrders) }, batching);
   return {
     listOrders: (scope, filter, after, limit, sort = 'orderId') => pages({ scope, filter, after, limit, sort }),
-    countOrders: (scope, filter) => read(() => countOrdersByStatus(pool, scope, filter)),
+    countOrders: read(countOrdersByStatus),
     // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
     // for with it.
     getOrder: async (scope, stream, orderId) =>
       orderId.includes('\0') ? undefined : orThrow(await single.ask({ scope, stream, orderId })),
-    history: (scope, stream, orderId, afterRevision, limit) =>
-      read(() => readHistory(pool, scope, { stream, orderId }, afterRevision, limit)),
-    listCommands: (scope, filter, after, limit) => read(() => listCommands(pool, scope, filter, after, limit)),
-    findCommand: (scope, commandId) => read(() => findCommand(pool, scope, commandId)),
-    accounts: (scope, after, limit) => read(() => readAccounts(pool, scope, after, limit)),
+    history: read(readHistory),
+    listCommands: read(listCommands),
+    findCommand: read(findCommand),
+    accounts: read(readAccounts),
     exposure: (scope, accountId) => exposures({ scope, accountId }),
-    updatesAfter: (scope, afterSeq, limit) => read(() => readStream(deps, scope, afterSeq, limit)),
-    eventHorizon: () => read(() => readEventHorizon(pool)),
-    eventsAfter: (after, horizon, limit) => read(() => readEvents(pool, after, horizon, limit)),
-    newestSeq: () => read(() => readNewestSeq(deps)),
+    updatesAfter: (scope, afterSeq, limit) => again(() => readStream(deps, scope, afterSeq, limit)),
+    eventHorizon: read(readEventHorizon),
+    eventsAfter: read(readEvents),
+    newestSeq: () => again(() => readNewestSeq(deps)),
   };
 }
 
@@ -107,12 +107,7 @@ async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredO
 }
 
 /** The accounts ever followed, with their open orders counted in `orders_by_account`. */
-async function readAccounts(
-  pool: Pool,
-  scope: AccountScope,
-  [afterId, afterStream]: readonly string[] = [],
-  limit?: number,
-): Promise<Page<AccountRow>> {
+const readAccounts: OrderRead<'accounts'> = async (pool, scope, [afterId, afterStream] = [], limit) => {
   const { rows } = await pool.query<AccountRow>(
     `select a.stream, a.account_id as "accountId", a.is_sim as "isSim", (
        select count(*)::int from public.orders o where o.account_id = a.account_id and o.stream = a.stream and o.is_open
@@ -125,7 +120,7 @@ async function readAccounts(
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return rows.length > items.length && last !== undefined ? { items, next: [last.accountId, last.stream] } : { items };
-}
+};
 
 /** `isUnresolved` in domain/command.ts. */
 const unresolved = `l.resolved_at is null and l.state in ('open', 'unknown', 'conflict')`;
@@ -181,13 +176,7 @@ type CommandRow = {
  * A page of commands, newest first. A cursor is a command's time of creation (microseconds) and its
  * id: of the last one shown, or looked at.
  */
-async function listCommands(
-  pool: Pool,
-  scope: AccountScope,
-  filter: CommandFilter,
-  after: readonly string[] | undefined,
-  limit: number,
-): Promise<Page<Command>> {
+const listCommands: OrderRead<'listCommands'> = async (pool, scope, filter, after, limit) => {
   const { accountId } = filter;
   const accounts = scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
   const values: unknown[] = [accounts, limit + 1];
@@ -222,7 +211,7 @@ async function listCommands(
   if (found.length > limit && shown !== undefined) return { ...page, next: [shown.made, shown.command.commandId] };
   const [row] = rows;
   return row === undefined || Number(row.looked) < look ? page : { ...page, next: [row.last_made, row.last_id] };
-}
+};
 
 const microseconds = (time: string) => `(extract(epoch from ${time}) * 1000000)::bigint::text`;
 
@@ -278,11 +267,7 @@ function namedBy(id: string, text: string): string {
 const [firstFacts, newestFacts] = [50, 150];
 
 /** One command with what is known about it, in one snapshot. */
-async function findCommand(
-  pool: Pool,
-  scope: AccountScope,
-  commandId: string,
-): Promise<CommandWithEvidence | undefined> {
+const findCommand: OrderRead<'findCommand'> = async (pool, scope, commandId) => {
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand; evidence: RowOf<Evidence>[] }>({
     name: 'find_command',
@@ -299,4 +284,4 @@ async function findCommand(
   });
   const [row] = rows;
   return row && { command: decodeCommand(row.command), evidence: row.evidence.map(fromRow<Evidence>) };
-}
+};

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NewCommand, OpenResult } from '../../src/store/commands/command-journal.ts';
-import { opened } from '../../src/store/commands/journaled-command.ts';
+import { opened } from '../../src/store/commands/journal-rows.ts';
 import type { Fence } from '../../src/store/commands/term.ts';
 import { type Plant, runUnderFaults } from '../support/commands/commands-under-faults.ts';
 

@@ -42,9 +42,8 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/sources/account-reader.ts': [1, 'the save before has told its own caller'],
   'src/service/sources/source.ts': [1, 'only paces heartbeats'],
   'src/store/migrate.ts': [4, 'a connection is closed, or is no use any more'],
-  'src/store/orders/apply-batch.ts': [1, 'the session is gone, so the fate of the batch is unknown'],
   'src/store/orders/postgres-orders.ts': [1, 'a connection that never opened is closed'],
-  'src/store/session/write-once.ts': [1, 'the session is gone, so the fate of the write is unknown'],
+  'src/store/session/retry-transaction.ts': [1, 'the session is gone, so the fate of its write is unknown'],
   'src/venue/platform/acquire-token.ts': [1, 'a claim ends by itself'],
   'src/service/run/recorder.ts': [1, 'another process removed the file'],
 };

@@ -2,7 +2,7 @@ import type { CommandRequest, ReplaceTerms } from '../../domain/command.ts';
 import { describeBreach, type LimitBreach } from '../../domain/limits.ts';
 import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../../domain/measure-command.ts';
 import type { Order } from '../../domain/order.ts';
-import type { JudgedCommand } from '../../store/commands/journal-preview.ts';
+import type { JudgedCommand } from '../../store/commands/command-journal.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import { type Declined, declined } from './answer.ts';
 import type { CommandBook } from './command-book.ts';

@@ -1,4 +1,4 @@
-import type { JournalPreview } from '../../store/commands/journal-preview.ts';
+import type { JournalPreview } from '../../store/commands/command-journal.ts';
 import type { Answer, Declined } from './answer.ts';
 import { objections, orderNotFound, rateUsedUp, readNamed, storeUnavailable } from './check-submission.ts';
 import type { CommandOptions } from './command-options.ts';

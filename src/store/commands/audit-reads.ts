@@ -28,18 +28,10 @@ export interface AuditedOrder {
   readonly stateless: boolean;
 }
 
-interface AuditRow {
-  readonly stream: Stream;
-  readonly order_id: string;
-  readonly revision: string;
-  readonly newest: string | null;
-  readonly lane: number | null;
-  readonly seq: string | null;
-  readonly generation: string | null;
-  readonly recorded_ms: string | null;
-  readonly holes: string | null;
-  readonly stateless: boolean;
-}
+/** Numbers are texts, but for the lane. Null: the log has no row of it. */
+type AuditRow = Pick<AuditedOrder, 'stream' | 'orderId' | 'stateless'> & { readonly lane: number | null } & {
+  readonly [column in 'revision' | 'newest' | 'seq' | 'generation' | 'recordedMs' | 'holes']: string | null;
+};
 
 /** Orders on one page: an index look-up for each row of each order in the log. */
 const pageRows = 1_000;
@@ -55,7 +47,7 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
       `with page as (
          select stream, order_id, lane, seq, revision, state is null as in_log from public.orders where (stream, order_id) > ($1, $2) order by stream, order_id limit $3
        ), kept as materialized (select min(from_seq) as from_seq from public.log_partitions())
-       select p.stream, p.order_id, p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms, p.in_log and n.seq is null as stateless,
+       select p.stream, p.order_id as "orderId", p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms as "recordedMs", p.in_log and n.seq is null as stateless,
          abs(n.revision - c.oldest + 1 - c.rows) + case when c.below >= k.from_seq then 1 else 0 end as holes
        from page p cross join kept k
        left join lateral (
@@ -73,7 +65,7 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
     yield* rows.map(toAudited);
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
-    after = [last.stream, last.order_id];
+    after = [last.stream, last.orderId];
   }
 }
 
@@ -92,28 +84,17 @@ export async function readRevisions(pool: Pool, keys: readonly string[]): Promis
   return new Map(rows.map(({ key, revision }) => [key, Number(revision)]));
 }
 
-function toAudited({
-  stream,
-  order_id,
-  revision,
-  newest,
-  lane,
-  seq,
-  generation,
-  recorded_ms,
-  holes,
-  stateless,
-}: AuditRow): AuditedOrder {
+function toAudited({ newest, lane, seq, generation, recordedMs, revision, holes, ...row }: AuditRow): AuditedOrder {
   const found = newest !== null && {
     newest: {
       lane: lane ?? 0,
       seq: BigInt(seq ?? 0),
       revision: Number(newest),
       generation: Number(generation ?? 0),
-      recordedMs: Number(recorded_ms),
+      recordedMs: Number(recordedMs),
     },
   };
-  return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0), stateless };
+  return { ...row, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
 }
 
 export interface Standby {
@@ -165,11 +146,11 @@ export async function writingLanes(pool: Pool, keys: readonly string[]): Promise
 interface PayloadRow {
   readonly key: string;
   readonly revision: string;
-  readonly source_version: string | null;
+  readonly sourceVersion: string | null;
   /** Null: it can't be read. */
   readonly state: string | null;
-  readonly join_state: string;
-  readonly updated_at: Date;
+  readonly join: string;
+  readonly updatedAt: Date;
   readonly generation: number;
   readonly payload: string | null;
 }
@@ -182,7 +163,7 @@ interface PayloadRow {
  */
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(
-    `select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state, o.updated_at, l.generation, u.payload
+    `select k.key, o.revision, o.source_version as "sourceVersion", o.state::text as state, o.join_state::text as join, o.updated_at as "updatedAt", l.generation, u.payload
      from ${ofKeys('current_orders')}
      join public.lanes l on l.lane = o.lane
      left join lateral (
@@ -198,15 +179,7 @@ export async function newestPayloads(pool: Pool, keys: readonly string[]): Promi
   );
 }
 
-function payloadOf({
-  state,
-  join_state: join,
-  revision,
-  source_version: sourceVersion,
-  updated_at: at,
-  generation,
-  payload,
-}: PayloadRow): string {
+function payloadOf({ state, join, revision, sourceVersion, updatedAt, generation, payload }: PayloadRow): string {
   if (state === null) throw new TypeError('it shows no order');
   if (payload !== null) return payload;
   const head = decodeHead({ state, join, revision: Number(revision), sourceVersion });
@@ -216,7 +189,7 @@ function payloadOf({
     generation,
     cause: 'snapshot',
     occurredAt: head.order.updatedAt,
-    observedAt: at.toISOString(),
+    observedAt: updatedAt.toISOString(),
     changed: [],
   });
 }

@@ -1,12 +1,43 @@
-import type { AttemptState, Baseline, Command, CommandState, Evidence, Reason } from '../../domain/command.ts';
-import type { LimitBreach } from '../../domain/limits.ts';
+import type {
+  AttemptState,
+  Baseline,
+  Command,
+  CommandRequest,
+  CommandState,
+  Evidence,
+  Reason,
+} from '../../domain/command.ts';
+import type { LimitBreach, LimitReading } from '../../domain/limits.ts';
+import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { BoundOrder, ResolvingUpdate } from '../../domain/resolving.ts';
 import type { CancelAllJournal } from './cancel-all-journal.ts';
 import type { UnreadableCommand } from './decode-command.ts';
 import type { Approving, Halt, HaltsJournal } from './halts-journal.ts';
-import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 import type { Fence } from './term.ts';
+
+/** The journal looks at this before it writes a command. */
+export interface JudgedCommand {
+  readonly principal: string;
+  readonly request: CommandRequest;
+  readonly callerRef?: string;
+  /** Refuses the command if another command already has the principal's reference. */
+  readonly callerRefOnce?: boolean;
+  readonly supersedes?: string;
+  readonly atMs: number;
+  /** Place and replace: the amounts compared with the limits. */
+  readonly measure?: Measure;
+  /** A real account: nothing is placed unless all required limits are set (`requiredLimits`). */
+  readonly limitsRequired?: true;
+}
+
+/** The answer `open` would give now to a place or replace, in its order. */
+export interface JournalPreview {
+  readonly callerRefReused: boolean;
+  readonly notSuperseded: boolean;
+  /** Every limit that applies, in the order they are judged. */
+  readonly limits: readonly LimitReading[];
+}
 
 export interface NewCommand extends JudgedCommand {
   readonly commandId: string;

@@ -7,10 +7,9 @@ import { fromRow, type RowOf } from '../from-row.ts';
 import { storableJson } from '../session/write-once.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
-import type { Rival } from './command-journal.ts';
+import type { JournalPreview, Rival } from './command-journal.ts';
 import { decodeCommand, evidenceColumns, type StoredCommand } from './decode-command.ts';
 import type { JournalRead } from './journal-calls.ts';
-import type { JournalPreview } from './journal-preview.ts';
 
 /** The takeover of its shard has named it, and halted its account. */
 function alreadyNamed(): void {}

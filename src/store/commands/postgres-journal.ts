@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { Command } from '../../domain/command.ts';
 import { retryTransaction } from '../session/retry-transaction.ts';
-import { findApproval, readApprovals, requestApproval } from './approvals.ts';
 import type { CommandJournal } from './command-journal.ts';
 import {
   readBoundOrders,
@@ -36,10 +35,13 @@ import {
   changeLimits,
   clearHalts,
   endCancelTimer,
+  findApproval,
   raiseHalt,
   readActiveHalts,
+  readApprovals,
   readArmedCancelTimers,
   readLimits,
+  requestApproval,
   setCancelTimers,
 } from './halts.ts';
 import type { JournalDeps } from './journal-calls.ts';

@@ -2,10 +2,11 @@ import type { Pool } from 'pg';
 import { type Command, isUnresolved } from '../../domain/command.ts';
 import { addDecimals, parseDecimal } from '../../domain/decimal.ts';
 import { commandExposure } from '../../domain/limits.ts';
-import type { Order, Stream } from '../../domain/order.ts';
-import { orderWord } from '../../domain/order.ts';
+import { type Order, orderWord } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { accountsOf } from '../account-scope.ts';
+import { fromRow, type RowOf } from '../from-row.ts';
 import { streamArray } from '../orders/list-orders.ts';
 import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';
 import { readableRows } from '../unreadable-row.ts';
@@ -13,15 +14,7 @@ import { decodeCommand, type StoredCommand } from './decode-command.ts';
 
 type Place = Pick<ExposureRow, 'accountId' | 'stream' | 'symbol' | 'outcome' | 'side'>;
 
-interface OpenRow {
-  readonly account_id: string;
-  readonly stream: Stream;
-  readonly symbol: string;
-  readonly outcome: string | null;
-  readonly side: string;
-  readonly orders: string;
-  readonly quantity: string;
-}
+type OpenRow = RowOf<Place & Pick<ExposureRow, 'openOrders' | 'openQuantity'>>;
 
 interface CommandRow {
   readonly command: StoredCommand;
@@ -43,14 +36,9 @@ export async function readExposure(
   const commands = await readUnresolvedIn(pool, accounts);
   const open = await readOpenIn(pool, accounts ?? (await accountsOf(pool, scope, undefined)));
   const rows = new Map<string, ExposureRow>();
-  for (const row of open) {
-    const openQuantity = parseDecimal(row.quantity) ?? row.quantity;
-    addTo(rows, placeOf(row), {
-      openOrders: Number(row.orders),
-      openQuantity,
-      unresolvedCommands: 0,
-      unresolvedQuantity: '0',
-    });
+  for (const { openOrders, openQuantity: sum, ...place } of open) {
+    const openQuantity = parseDecimal(sum) ?? sum;
+    addTo(rows, fromRow<Place>(place), { openOrders, openQuantity, unresolvedCommands: 0, unresolvedQuantity: '0' });
   }
   for (const { command: stored, order } of commands) {
     const [command] = readableRows([stored], decodeCommand, () => undefined);
@@ -76,8 +64,8 @@ export async function readExposure(
 async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<OpenRow[]> {
   if (accounts.length === 0) return [];
   const { rows } = await pool.query<OpenRow>(
-    `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, coalesce(s.side, 'unknown') as side, count(*) as orders,
-       trim_scale(coalesce(sum(case when s."leavesQty" ~ '^-?[0-9]+([.][0-9]+)?$' then s."leavesQty"::numeric end), 0))::text as quantity
+    `select o.account_id as "accountId", o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, coalesce(s.side, 'unknown') as side, count(*)::int as "openOrders",
+       trim_scale(coalesce(sum(case when s."leavesQty" ~ '^-?[0-9]+([.][0-9]+)?$' then s."leavesQty"::numeric end), 0))::text as "openQuantity"
      from unnest($1::text[]) as a(account_id) cross join unnest(${streamArray}) as k(stream)
      join public.current_orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
      left join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" text) on true
@@ -100,22 +88,14 @@ async function readUnresolvedIn(pool: Pool, accounts: readonly string[] | null):
 }
 
 function placeOfCommand({ request }: Command, order: Order | null): Place {
-  const { accountId: account_id, stream } = request;
+  const { accountId, stream } = request;
   if (request.kind !== 'place') {
     const { instrument, side = '' } = order ?? {};
-    return placeOf({ account_id, stream, symbol: instrument?.symbol ?? '', outcome: instrument?.outcome, side });
+    return present({ accountId, stream, symbol: instrument?.symbol ?? '', outcome: instrument?.outcome, side });
   }
   const { terms } = request;
   const outcome = 'outcome' in terms ? terms.outcome : undefined;
-  return placeOf({ account_id, stream, symbol: terms.symbol, outcome, side: orderWord(terms.side) });
-}
-
-interface PlaceRow extends Pick<OpenRow, 'account_id' | 'stream' | 'symbol' | 'side'> {
-  readonly outcome: string | null | undefined;
-}
-
-function placeOf({ account_id, stream, symbol, outcome, side }: PlaceRow): Place {
-  return { accountId: account_id, stream, symbol, ...(outcome == null ? {} : { outcome }), side };
+  return present({ accountId, stream, symbol: terms.symbol, outcome, side: orderWord(terms.side) });
 }
 
 type Amounts = Omit<ExposureRow, keyof Place>;

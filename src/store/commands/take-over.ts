@@ -7,8 +7,7 @@ import type { HaltBounds } from './command-journal.ts';
 import { stepCommand } from './command-writes.ts';
 import type { JournalDeps, JournalWrite } from './journal-calls.ts';
 import { decodeKnown, readStored } from './journal-memory.ts';
-import type { KnownCommand } from './journal-rows.ts';
-import { takenOver } from './journaled-command.ts';
+import { type KnownCommand, takenOver } from './journal-rows.ts';
 import type { Fence } from './term.ts';
 
 /** Complete commands in one read: 0.1 s on the server. */

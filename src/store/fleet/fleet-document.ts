@@ -1,5 +1,6 @@
 import type { FleetDocument, FleetLane } from '../../contract/fleet-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import { plural } from '../../runtime/plural.ts';
 import type { Fleet, LaneMember, OrphanLane } from './shard-store.ts';
 
 /** One look at the fleet, as people and programs see it. `nowMs`: wall time of the look. */
@@ -17,7 +18,7 @@ export function fleetDocument({ members, assignments, orphans }: Fleet, nowMs: n
     at: formatInstant(nowMs),
     verdict: [
       plural(assignments.length, 'shard'),
-      plural(processes, 'process'),
+      plural(processes, 'process', 'processes'),
       ...(faults.length > 0 ? faults : ['all held']),
     ].join(', '),
     allHeld: faults.length === 0,
@@ -49,9 +50,4 @@ function faultOf({ lane, state, shards }: FleetLane): string[] {
   if (state === 'live' || state === 'draining') return [];
   const what = state === 'without_process' ? 'without a process' : 'finished by another';
   return [`lane ${lane} ${what}${shards.length === 0 ? '' : ` (${plural(shards.length, 'shard')})`}`];
-}
-
-function plural(count: number, word: 'shard' | 'process'): string {
-  if (count === 1) return `1 ${word}`;
-  return `${count} ${word === 'process' ? 'processes' : 'shards'}`;
 }

@@ -8,7 +8,9 @@ import {
   noWrites,
   outOfOrder,
   sqlstateOf,
+  survived,
 } from '../session/retry-transaction.ts';
+import { storableColumn } from '../session/write-once.ts';
 import { type Allocate, bigintArray, textArray } from './binary-array.ts';
 import type { ApplyResult, Batch } from './order-store.ts';
 
@@ -99,9 +101,8 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
 // A dead letter must always be taken. A row that is refused would be found poisonous, made one,
 // and refused again.
 
-/** Postgres' text has no NUL: its visible symbol replaces it. */
 function storable(text: string): string {
-  return text.slice(0, maxRawCharacters).replaceAll('\0', '\u2400').toWellFormed();
+  return storableColumn(text.slice(0, maxRawCharacters));
 }
 
 function storableMs(ms: number): number {
@@ -161,16 +162,4 @@ async function judge(client: Client, error: unknown): Promise<ApplyResult> {
   if (!isKnownToPass(error))
     return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
   return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };
-}
-
-/**
- * An error proves a rollback only when the session lived on. After FATAL and PANIC (a shutdown, a
- * full disk under the write-ahead log) the commit may have been durable already. The code does not
- * separate these cases, and the severity is translated to the server's language.
- */
-async function survived(client: Client): Promise<boolean> {
-  return client.query('select').then(
-    () => true,
-    () => false,
-  );
 }

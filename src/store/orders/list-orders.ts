@@ -8,8 +8,8 @@ import { textArray } from './binary-array.ts';
 import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
 import type {
   AccountScope,
-  OrderCounts,
   OrderFilter,
+  OrderRead,
   OrderSort,
   Page,
   StoredOrder,
@@ -282,11 +282,7 @@ const countByStatus = {
  * Orders by status: the open ones. With `since`: all orders stored in their newest state since
  * then.
  */
-export async function countOrdersByStatus(
-  pool: Pool,
-  scope: AccountScope,
-  { stream, accountId, since }: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>,
-): Promise<OrderCounts> {
+export const countOrdersByStatus: OrderRead<'countOrders'> = async (pool, scope, { stream, accountId, since }) => {
   const accounts = await accountsOf(pool, scope, accountId);
   const { rows } = await pool.query<{ status: OrderStatus; orders: string; closed: string }>({
     ...countByStatus,
@@ -296,7 +292,7 @@ export async function countOrdersByStatus(
     items: rows.map(({ status, orders }) => ({ status, orders: Number(orders) })),
     complete: Number(rows[0]?.closed ?? 0) < countedAtMost,
   };
-}
+};
 
 /** Commands that one reference may name. */
 const mostNamed = 1_000;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { commandFilters, FilterOf, orderFilters } from '../../contract/list-filters.ts';
 import type { Command, CommandWithEvidence } from '../../domain/command.ts';
 import type { Decimal } from '../../domain/decimal.ts';
@@ -191,3 +192,9 @@ export interface OrderReads {
   /** The log's end: a place to continue from, like `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }
+
+/** A method of the port, as a function: arguments, result and promises are the port's. */
+export type OrderRead<Name extends keyof OrderReads> = (
+  pool: Pool,
+  ...asked: Parameters<OrderReads[Name]>
+) => ReturnType<OrderReads[Name]>;

@@ -1,10 +1,9 @@
-import type { Pool } from 'pg';
 import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
 import type { StoredHalt } from '../commands/halts.ts';
 import { readableRows, readRow } from '../unreadable-row.ts';
-import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
+import type { OrderRead, StreamedEvent } from './order-reads.ts';
 
 type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (
   | { readonly kind: 'result'; readonly snapshot: StoredCommand }
@@ -25,7 +24,7 @@ const base = `(select last_value >> 40 << 40 from public.event_numbers)`;
  * process with its number is connected elsewhere. A late proof does no harm: the transaction has
  * ended by then.
  */
-export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
+export const readEventHorizon: OrderRead<'eventHorizon'> = async (pool) => {
   const { rows } = await pool.query<{ horizon: string; end: string }>(
     `with running as materialized (
        select x::text::bigint as tx from pg_snapshot_xip(pg_current_snapshot()) as x
@@ -38,13 +37,13 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint) + ${base} as horizon, pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${base} as end`,
   );
   return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
-}
+};
 
 /**
  * Events above `after`, from transactions below `horizon`, by position, at most `limit`. A floor of
  * the server before says nothing here.
  */
-export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+export const readEvents: OrderRead<'eventsAfter'> = async (pool, after, horizon, limit) => {
   const { rows } = await pool.query<
     { base: string; floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }
   >({
@@ -79,7 +78,7 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
         : { tx: horizon, number: 0n },
     complete: after.tx >= from && (first?.floor == null || after.tx > from + BigInt(first.floor)),
   };
-}
+};
 
 function toEvent(row: EventRow): StreamedEvent {
   const position = { tx: BigInt(row.tx_id), number: BigInt(row.id) };

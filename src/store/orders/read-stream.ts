@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { inScope, scopeParameter } from '../account-scope.ts';
-import type { AccountScope, StoredUpdate, StreamedUpdate } from './order-reads.ts';
+import type { AccountScope, OrderRead, StreamedUpdate } from './order-reads.ts';
 
 interface StreamDeps {
   readonly pool: Pool;
@@ -129,14 +129,8 @@ export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
  * One order's revisions above `afterRevision`, oldest first; undefined: no such order in the scope.
  * The log has no index on orders: this walks down from the newest one, some microseconds for each.
  */
-export async function readHistory(
-  pool: Pool,
-  scope: AccountScope,
-  order: { readonly stream: Stream; readonly orderId: string },
-  afterRevision: number,
-  limit: number,
-): Promise<readonly StoredUpdate[] | undefined> {
-  if (order.orderId.includes('\0')) return undefined;
+export const readHistory: OrderRead<'history'> = async (pool, scope, stream, orderId, afterRevision, limit) => {
+  if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{ [column in keyof StoredRow]: StoredRow[column] | null }>(
     `select u.* from public.orders o
      left join lateral (
@@ -145,14 +139,14 @@ export async function readHistory(
          select seq, stream, order_id, account_id, payload, recorded_at from public.order_updates where lane = c.lane and seq = c.seq limit 1) as n
      ) as u on true
      where o.stream = $2 and o.order_id = $3 and ${inScope('o.account_id', 1)}`,
-    [scopeParameter(scope), order.stream, order.orderId, afterRevision, limit],
+    [scopeParameter(scope), stream, orderId, afterRevision, limit],
   );
   if (rows.length === 0) return undefined;
   return rows
     .filter((row): row is StoredRow => row.seq !== null)
     .map((row) => ({ ...toUpdate(row), revision: Number(row.revision), recordedAt: row.recorded_at }))
     .sort((a, b) => (a.seq < b.seq ? -1 : 1));
-}
+};
 
 function toUpdate({ seq, stream, order_id, account_id, payload }: UpdateRow): StreamedUpdate {
   return { seq: BigInt(seq), stream, orderId: order_id, accountId: account_id, payload };

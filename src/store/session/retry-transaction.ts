@@ -1,4 +1,4 @@
-import type { Pool, QueryConfig } from 'pg';
+import type { ClientBase, Pool, QueryConfig } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 
@@ -99,6 +99,18 @@ function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'c
   if (typeof error !== 'object' || error === null) return {};
   const cause = (error as { cause?: unknown }).cause;
   return 'code' in error || cause === undefined ? error : rootOf(cause);
+}
+
+/**
+ * An error proves a rollback only when the session lived on. After FATAL and PANIC (a shutdown, a
+ * full disk under the write-ahead log) the commit may have been durable already. The code does not
+ * separate these cases, and the severity is translated to the server's language.
+ */
+export async function survived(client: ClientBase): Promise<boolean> {
+  return client.query('select').then(
+    () => true,
+    () => false,
+  );
 }
 
 export interface RetryDeps extends Pick<Ambient, 'clock' | 'random'> {}

@@ -1,7 +1,6 @@
-import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import { Backoff } from '../../runtime/backoff.ts';
-import type { PoolDeps } from './retry-transaction.ts';
-import { isTransient, noWrites, sqlstateOf } from './retry-transaction.ts';
+import { isTransient, noWrites, type PoolDeps, sqlstateOf, survived } from './retry-transaction.ts';
 
 /**
  * No new try begins later than this. A caller waits for it, and a marked attempt has a second to be
@@ -50,9 +49,8 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
     return rows;
   } catch (error) {
     const state = sqlstateOf(error);
-    // After FATAL and PANIC the commit may have been durable already (see `applyBatch`): only a
-    // session that lived on has certainly rolled back. A server that takes no writes has written
-    // nothing; its session is over (see `PrimarySession`).
+    // Only a session that lived on has certainly rolled back (see `survived`). A server that takes
+    // no writes has written nothing; its session is over (see `PrimarySession`).
     const rolledBack = state === noWrites || (state !== undefined && (await survived(client)));
     broken = !rolledBack || state === noWrites;
     if (!rolledBack) throw new JournalError('COMMIT_UNKNOWN', false, error);
@@ -67,13 +65,6 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
 export function constraintOf(error: unknown): string | undefined {
   const cause = error instanceof JournalError ? (error.cause as { readonly constraint?: unknown } | null) : undefined;
   return typeof cause?.constraint === 'string' ? cause.constraint : undefined;
-}
-
-function survived(client: PoolClient): Promise<boolean> {
-  return client.query('select').then(
-    () => true,
-    () => false,
-  );
 }
 
 /**

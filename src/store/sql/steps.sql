@@ -52,7 +52,7 @@ BEGIN
 END
 $$;
 
--- What an opening would be answered just now, all of it at once: a JournalPreview (store/commands/journal-preview.ts). It locks nothing.
+-- What an opening would be answered just now, all of it at once: a JournalPreview (store/commands/command-journal.ts). It locks nothing.
 CREATE FUNCTION public.preview_command(p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -8,7 +8,7 @@ import { SendAttempts, type Sending } from '../../../src/service/commands/send-a
 import { SubmitCommand } from '../../../src/service/commands/submit-command.ts';
 import { WritePermit } from '../../../src/service/commands/write-permit.ts';
 import type { NewCommand, OpenResult } from '../../../src/store/commands/command-journal.ts';
-import { opened } from '../../../src/store/commands/journaled-command.ts';
+import { opened } from '../../../src/store/commands/journal-rows.ts';
 import type { Term } from '../../../src/store/commands/term.ts';
 import type { WriteResult } from '../../../src/venue/write-result.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';

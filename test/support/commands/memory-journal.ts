@@ -33,7 +33,7 @@ import type {
   StepResult,
 } from '../../../src/store/commands/command-journal.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Halt } from '../../../src/store/commands/halts-journal.ts';
-import { changed, opened, stepped, takenOver } from '../../../src/store/commands/journaled-command.ts';
+import { changed, opened, stepped, takenOver } from '../../../src/store/commands/journal-rows.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
 import {
   must,
