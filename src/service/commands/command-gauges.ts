@@ -1,8 +1,9 @@
 import { awaitsVenue, type Command, isUnresolved } from '../../domain/command.ts';
-import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { CommandBook } from './command-book.ts';
+import type { Timer } from '../../runtime/clock.ts';
+import type { CommandParts } from './command-parts.ts';
 import { isFollowed, type Watched } from './watched.ts';
+
+type GaugesDeps = Pick<CommandParts, 'book' | 'clock' | 'metrics'>;
 
 const kinds = ['place', 'replace', 'cancel'] as const;
 
@@ -18,17 +19,9 @@ const everyMs = 5_000;
  */
 export class CommandGauges {
   private timer: Timer | undefined;
-  private readonly deps: {
-    readonly book: Pick<CommandBook, 'all'>;
-    readonly clock: Clock;
-    readonly metrics: Metrics['commands'];
-  };
+  private readonly deps: GaugesDeps;
 
-  constructor(deps: {
-    readonly book: Pick<CommandBook, 'all'>;
-    readonly clock: Clock;
-    readonly metrics: Metrics['commands'];
-  }) {
+  constructor(deps: GaugesDeps) {
     this.deps = deps;
   }
 

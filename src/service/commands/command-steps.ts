@@ -1,7 +1,6 @@
 import { awaitsVenue, type Command, isDoubtful, isFinal } from '../../domain/command.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { Backoff } from '../../runtime/backoff.ts';
 import type { Act } from '../../runtime/lease.ts';
 import type { CommandJournal, CommandStep } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
@@ -90,17 +89,11 @@ export class CommandSteps {
 
   /** The same, repeated with backoff until it is written or the term is over. Never rejects. */
   async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
-    const { clock, random, log } = this.deps;
+    const { commandId } = command;
     const onFailure = (err: unknown) =>
-      log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    const answered = await untilAnswered(() => this.commit(command, decide, term), {
-      clock,
-      backoff,
-      over: term.over,
-      onFailure,
-    });
-    return answered ?? { kind: 'over' };
+      this.deps.log.warn({ err, commandId }, 'a step of a command could not be written; trying again');
+    const asking = { ...this.options, over: term.over, onFailure };
+    return (await untilAnswered(this.deps, () => this.commit(command, decide, term), asking)) ?? { kind: 'over' };
   }
 
   private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {

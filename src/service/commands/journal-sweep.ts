@@ -1,12 +1,12 @@
 import { type Command, isFinal } from '../../domain/command.ts';
 import { attemptTransition } from '../../domain/command-machine.ts';
-import { Backoff } from '../../runtime/backoff.ts';
 import { dropOldest } from '../../runtime/drop-oldest.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandParts } from './command-parts.ts';
 import { decideAnswer } from './decide-step.ts';
 import type { OrphanOrders } from './orphan-orders.ts';
+import { untilAnswered } from './until-answered.ts';
 
 interface JournalSweepDeps extends CommandParts {
   /** Takes a command that is not watched. */
@@ -207,23 +207,17 @@ export class LandingSweep {
     }
   }
 
-  private async look(term: Term): Promise<void> {
-    const { journal, orphans, clock, random, log } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
+  private async look({ fence, over }: Term): Promise<void> {
+    const { journal, orphans, log } = this.deps;
+    const onFailure = (err: unknown) =>
+      log.warn({ err }, 'places that came to nothing could not be looked through; trying again');
     let after: string | undefined;
-    let failing = false;
-    do {
-      try {
-        const page = await journal.landings(term.fence.shard, after, landingPageSize);
-        for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId);
-        after = page.next;
-        failing = false;
-        backoff.reset();
-      } catch (err) {
-        if (!failing) log.warn({ err }, 'places that came to nothing could not be looked through; trying again');
-        failing = true;
-        await clock.sleep(backoff.nextMs(), term.over);
-      }
-    } while (!term.over.aborted && (failing || after !== undefined));
+    const lookOn = async () => {
+      const page = await journal.landings(fence.shard, after, landingPageSize);
+      for (const { commandId } of page.bound) if (!over.aborted) await orphans.judge(commandId);
+      after = page.next;
+    };
+    do await untilAnswered(this.deps, lookOn, { ...this.options, over, onFailure });
+    while (!over.aborted && after !== undefined);
   }
 }

@@ -81,31 +81,6 @@ const unreachable = declined(
 
 type Resolved = Done<{ command: Command }>;
 
-/**
- * An operator gives a command's result. It is recorded as evidence and as the command's reason; a
- * resolved command is not changed. Never rejects.
- */
-async function resolveByPerson(
-  { journal, steps, held, clock }: Pick<CommandParts, 'journal' | 'steps' | 'held' | 'clock'>,
-  commandId: string,
-  result: PersonsResult,
-  word: OperatorWord,
-): Promise<Answer<Resolved>> {
-  try {
-    const command = await journal.find(commandId);
-    if (command === undefined) return noSuchCommand;
-    const term = held.get(command.shard);
-    if (term === undefined) return anotherLeads;
-    const atMs = clock.nowMs();
-    const commit = await steps.commit(command, (newest) => decidePerson(newest, result, word, atMs), term);
-    if (commit.kind === 'over') return anotherLeads;
-    if (commit.kind === 'stepped') return { kind: 'done', command: commit.command };
-    return commit.notWaiting ? noSuchRequest : resolvedAlready(commit.command);
-  } catch {
-    return unresolved;
-  }
-}
-
 const noSuchCommand = declined('COMMAND_NOT_FOUND', 'no such command');
 const unresolved = declined(
   'STORE_UNAVAILABLE',
@@ -215,15 +190,30 @@ export class OperatorService implements OperatorActs {
     });
   }
 
+  /**
+   * An operator gives a command's result. It is recorded as evidence and as the command's reason; a
+   * resolved command is not changed. Never rejects.
+   */
   private async resolveNow(commandId: string, result: PersonsResult, word: OperatorWord): Promise<Answer<Resolved>> {
-    const answer = await resolveByPerson(this.deps, commandId, result, word);
-    if (answer.kind === 'done') {
+    const { journal, steps, held, clock, record } = this.deps;
+    try {
+      const known = await journal.find(commandId);
+      if (known === undefined) return noSuchCommand;
+      const term = held.get(known.shard);
+      if (term === undefined) return anotherLeads;
+      const atMs = clock.nowMs();
+      const commit = await steps.commit(known, (newest) => decidePerson(newest, result, word, atMs), term);
+      if (commit.kind === 'over') return anotherLeads;
+      const { command } = commit;
+      if (commit.kind === 'nothing') return commit.notWaiting ? noSuchRequest : resolvedAlready(command);
       const { by: principal, reason, requestId } = word;
-      const { accountId } = answer.command.request;
       const detail = { result, ...secondPrincipal(word) };
-      this.deps.record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
+      const { accountId } = command.request;
+      record({ principal, action: 'resolve', accountId, commandId, requestId, reason, detail });
+      return { kind: 'done', command };
+    } catch {
+      return unresolved;
     }
-    return answer;
   }
 
   private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow>> {

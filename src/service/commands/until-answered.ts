@@ -1,10 +1,10 @@
-import type { Backoff } from '../../runtime/backoff.ts';
+import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
 
 interface Asking {
-  readonly clock: Clock;
   /** Between two tries. */
-  readonly backoff: Backoff;
+  readonly journalBackoff: BackoffOptions;
   /** Aborted: no further try. */
   readonly over: AbortSignal;
   /** Gets the first failure: an outage of an hour is one line in the log. */
@@ -17,15 +17,19 @@ interface Asking {
  *
  * Only for questions that may be asked twice: a write whose answer was lost may have been done.
  */
-export async function untilAnswered<T>(ask: () => Promise<T>, asking: Asking): Promise<T | undefined> {
-  const { clock, backoff, over } = asking;
-  let { onFailure } = asking;
+export async function untilAnswered<T>(
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  ask: () => Promise<T>,
+  { journalBackoff, over, onFailure }: Asking,
+): Promise<T | undefined> {
+  const backoff = new Backoff(random, journalBackoff);
+  let report = onFailure;
   do {
     try {
       return await ask();
     } catch (error) {
-      onFailure?.(error);
-      onFailure = undefined;
+      report?.(error);
+      report = undefined;
       await clock.sleep(backoff.nextMs(), over);
     }
   } while (!over.aborted);

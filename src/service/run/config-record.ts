@@ -4,7 +4,6 @@ import type { Config, EffectiveValue } from '../../config/config.ts';
 import type { Option } from '../../config/option.ts';
 import { optionTable } from '../../config/option-table.ts';
 import type { Ambient } from '../../observability/ambient.ts';
-import { Backoff } from '../../runtime/backoff.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { newestConfiguration, recordAction, type SettingTexts } from '../../store/commands/read-audit-trail.ts';
 import { untilAnswered } from '../commands/until-answered.ts';
@@ -38,12 +37,10 @@ export class ConfigRecord {
   begin(): void {
     this.over.abort();
     this.over = new AbortController();
-    const { clock, random, log } = this.deps;
-    const backoff = new Backoff(random, { firstMs: 1_000, maxMs: 60_000 });
     const onFailure = (err: unknown) =>
-      log.warn({ err }, 'the configuration could not be compared with the audit trail');
-    const asking = { clock, backoff, over: this.over.signal, onFailure };
-    this.recording = this.recording.then(() => untilAnswered(() => this.record(), asking));
+      this.deps.log.warn({ err }, 'the configuration could not be compared with the audit trail');
+    const asking = { journalBackoff: { firstMs: 1_000, maxMs: 60_000 }, over: this.over.signal, onFailure };
+    this.recording = this.recording.then(() => untilAnswered(this.deps, () => this.record(), asking));
   }
 
   /**

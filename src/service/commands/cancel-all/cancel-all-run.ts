@@ -284,9 +284,7 @@ export class CancelAllRun {
   }
 
   private untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
-    const { clock, random } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    return untilAnswered(ask, { clock, backoff, over: this.stopped.signal });
+    return untilAnswered(this.deps, ask, { ...this.options, over: this.stopped.signal });
   }
 }
 

@@ -127,10 +127,10 @@ export class CancelAlls {
   private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
     const { journal, clock, random } = this.deps;
     const { over, fence } = term;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    await clock.sleep(backoff.nextMs(), over);
+    await clock.sleep(new Backoff(random, this.options.journalBackoff).nextMs(), over);
     if (over.aborted) return;
-    const result = await untilAnswered(() => journal.openCancelAll(wanted, fence), { clock, backoff, over });
+    const ask = () => journal.openCancelAll(wanted, fence);
+    const result = await untilAnswered(this.deps, ask, { ...this.options, over });
     if (result !== undefined && 'cancelAll' in result) this.carryOut(result.cancelAll, term);
   }
 
@@ -145,11 +145,9 @@ export class CancelAlls {
   }
 
   private async takeUp(term: Term): Promise<void> {
-    const { journal, clock, random, log } = this.deps;
-    const records = await untilAnswered(() => journal.cancelAllsInForce(term.fence.shard), {
-      clock,
-      backoff: new Backoff(random, this.options.journalBackoff),
-      over: term.over,
+    const { journal, log } = this.deps;
+    const records = await untilAnswered(this.deps, () => journal.cancelAllsInForce(term.fence.shard), {
+      ...{ ...this.options, over: term.over },
       onFailure: (err) => log.warn({ err }, 'the cancel-alls in force could not be read; trying again'),
     });
     if (records === undefined || term.over.aborted) return;
