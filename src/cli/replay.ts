@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
-import { present } from '../../domain/present.ts';
 import type { ConfigWith } from '../config/config.ts';
 import { streamPattern } from '../domain/order.ts';
 import { isPlatformId } from '../domain/platform-id.ts';
+import { present } from '../domain/present.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { plural } from '../runtime/plural.ts';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { present } from '../../domain/present.ts';
+import { present } from '../domain/present.ts';
 import { createLogger } from '../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf, usage } from '../runtime/program-error.ts';
 import { unlessAborted } from '../runtime/waiting.ts';
