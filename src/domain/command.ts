@@ -237,7 +237,7 @@ export interface Command {
  *   operator's decision.
  */
 export const evidenceKinds = ['answer', 'update', 'read', 'note', 'person'] as const;
-export type EvidenceKind = (typeof evidenceKinds)[number];
+type EvidenceKind = (typeof evidenceKinds)[number];
 
 export interface Evidence {
   /** Rises within a command. */

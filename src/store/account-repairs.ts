@@ -1,6 +1,6 @@
 import type { Stream } from '../domain/order.ts';
-import { nonNull } from './from-row.ts';
 import type { RepairAnswer } from './repair-requests.ts';
+import { nonNull } from './rows.ts';
 import { type PoolDeps, retryQuery } from './session/retry-transaction.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
-import { fromRow, type RowOf } from './from-row.ts';
+import { fromRow, type RowOf } from './rows.ts';
 
 export interface RepairRequest {
   /** Several about one order: it is read once for all. */

@@ -4,7 +4,6 @@ import { accountsOf, inScope, scopeParameter } from './account-scope.ts';
 import { isCommandId } from './commands/command-reads.ts';
 import { decodeCommand, evidenceColumns, type StoredCommand } from './commands/decode-command.ts';
 import { readExposure } from './commands/read-exposure.ts';
-import { fromRow, type RowOf } from './from-row.ts';
 import { listNewestOrders } from './orders/list-newest-orders.ts';
 import {
   countOrdersByStatus,
@@ -27,8 +26,8 @@ import type {
 import { readEventHorizon, readEvents } from './orders/read-events.ts';
 import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
 import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
+import { fromRow, type RowOf, readableRows, UnreadableRowError } from './rows.ts';
 import { type PoolDeps, retryTransaction } from './session/retry-transaction.ts';
-import { readableRows, UnreadableRowError } from './unreadable-row.ts';
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 

@@ -36,7 +36,9 @@ it('comments name files of src/ that are there', () => {
     `(?<![\\w/-])(?:src/)?((?:${rooms.map(({ name }) => name).join('|')})/[\\w/.-]+\\.tsx?)\\b`,
     'g',
   );
-  const missing = comments.flatMap(({ file, text }) =>
+  // A migration stays as it was written.
+  const ofNow = comments.filter(({ file }) => !file.startsWith('drizzle/'));
+  const missing = ofNow.flatMap(({ file, text }) =>
     [...text.matchAll(named)].filter(([, path]) => !existsSync(`src/${path}`)).map(([path]) => `${file}: ${path}`),
   );
   expect(missing).toEqual([]);

@@ -5,10 +5,7 @@ import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import type { Instrument } from '../market/instruments.ts';
 import { priceOf } from '../market/invent-terms.ts';
 
-/**
- * When the order ends by its time in force, in milliseconds since the epoch: a day order with the
- * session's next close, a gtd order at its expiry.
- */
+/** When a day order's session closes next, or a gtd order expires: milliseconds since 1970. */
 export function expiryMs(order: ExchangeOrder, nowMs: number): number | undefined {
   const { timeInForce, expireAt } = workingTermsOf(order);
   if (timeInForce.toLowerCase() === 'day') return nextCloseMs(nowMs);

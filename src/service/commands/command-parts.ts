@@ -41,7 +41,7 @@ export interface CommandParts extends GivenParts {
 }
 
 /** The shards whose commands this process has taken over, each with its term. */
-export type HeldTerms = ReadonlyMap<number, Term>;
+type HeldTerms = ReadonlyMap<number, Term>;
 
 /** One term of sending: a submission is made under it. */
 export interface SendingTerm {

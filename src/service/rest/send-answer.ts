@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { UnreadableRowError } from '../../store/unreadable-row.ts';
+import { UnreadableRowError } from '../../store/rows.ts';
 import { type Besides, problem, problemType } from './problem.ts';
 import { type Fault, type ProblemCode, problemText, statusOf } from './problem-codes.ts';
 

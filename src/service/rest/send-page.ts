@@ -52,9 +52,7 @@ interface Asked {
   readonly position: z.ZodType<readonly string[]>;
 }
 
-/**
- * Makes pages' texts, and takes no more than a share of the event loop, however many are asked for.
- */
+/** Makes pages' texts within a share of the event loop, however many are asked for. */
 export class Pages {
   private readonly share: LoopShare;
   /**

@@ -4,7 +4,7 @@ import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
 import { shardOf } from '../../domain/partition.ts';
 import { textArray } from '../orders/binary-array.ts';
-import { readableRows, readRow } from '../unreadable-row.ts';
+import { readableRows, readRow } from '../rows.ts';
 
 /** One order, as the orders table and the log have it. */
 export interface AuditedOrder {

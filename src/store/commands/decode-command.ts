@@ -3,8 +3,7 @@ import { legs, working } from '../../domain/head-shape.ts';
 import { orderStatuses, type Stream, streams } from '../../domain/order.ts';
 import { type Check, decimal, faultOf, fields, listOf, maybe, object, oneOf, text } from '../../domain/shape.ts';
 import { traits } from '../../domain/streams.ts';
-import { fromRow, type RowOf } from '../from-row.ts';
-import { readRow } from '../unreadable-row.ts';
+import { fromRow, type RowOf, readRow } from '../rows.ts';
 
 type StoredBaseline = Omit<Baseline, 'sourceVersion'> & { readonly sourceVersion?: string };
 

@@ -2,7 +2,7 @@ import type { Bounds, BoundsChange, LimitRow, LimitScope } from '../../domain/li
 import type { Fence } from './term.ts';
 
 /** New bounds for one scope of limits. Without any, the row is deleted. */
-export interface LimitsChange extends LimitScope {
+interface LimitsChange extends LimitScope {
   /** The change was decided on these bounds. */
   readonly before: Bounds;
   readonly bounds: Bounds;

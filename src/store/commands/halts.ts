@@ -1,7 +1,7 @@
 import type { Bounds } from '../../domain/limits.ts';
 import type { Act } from '../../runtime/lease.ts';
 import { and, asc, drizzle, inArray, isNull, sql } from '../drizzle.ts';
-import { fromRow, type RowOf } from '../from-row.ts';
+import { fromRow, type RowOf } from '../rows.ts';
 import { cancelTimers, limits } from '../schema/halts.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import { type Approval, type Approving, type Halt, mostWaiting } from './halts-journal.ts';

@@ -6,10 +6,9 @@ import { type Order, orderWord } from '../../domain/order.ts';
 import { present } from '../../domain/present.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { accountsOf } from '../account-scope.ts';
-import { fromRow, type RowOf } from '../from-row.ts';
 import { streamArray } from '../orders/list-orders.ts';
 import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';
-import { readableRows } from '../unreadable-row.ts';
+import { fromRow, type RowOf, readableRows } from '../rows.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 
 type Place = Pick<ExposureRow, 'accountId' | 'stream' | 'symbol' | 'outcome' | 'side'>;

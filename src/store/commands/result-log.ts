@@ -2,8 +2,8 @@ import type { Command } from '../../domain/command.ts';
 import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { bigintArray, textArray } from '../orders/binary-array.ts';
+import { readableRows } from '../rows.ts';
 import { type PoolDeps, retryQuery } from '../session/retry-transaction.ts';
-import { readableRows } from '../unreadable-row.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import { type JournalNumbers, stepKey } from './journal-memory.ts';
 

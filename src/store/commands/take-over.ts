@@ -1,8 +1,8 @@
 import type { Command } from '../../domain/command.ts';
 import { isFinal } from '../../domain/command.ts';
+import { readableRows } from '../rows.ts';
 import { retryQuery } from '../session/retry-transaction.ts';
 import { JournalError, writeOnce } from '../session/write-once.ts';
-import { readableRows } from '../unreadable-row.ts';
 import type { HaltBounds } from './command-journal.ts';
 import { stepCommand } from './command-writes.ts';
 import type { JournalDeps, JournalWrite } from './journal-calls.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
-import { fromRow, type RowOf } from '../from-row.ts';
 import type { AccountScope } from '../orders/order-reads.ts';
+import { fromRow, type RowOf } from '../rows.ts';
 import type { PoolDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import {

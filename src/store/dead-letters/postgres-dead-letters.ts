@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
-import { fromRow, nonNull, type RowOf } from '../from-row.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
+import { fromRow, nonNull, type RowOf } from '../rows.ts';
 import { type PoolDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableColumn, writeOnce } from '../session/write-once.ts';
 import type {

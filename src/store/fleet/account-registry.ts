@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import { encodeCheckpoints, type Lease } from '../../runtime/lease.ts';
 import { asc, type Database, drizzle } from '../drizzle.ts';
-import { fromRow, type RowOf } from '../from-row.ts';
+import { fromRow, type RowOf } from '../rows.ts';
 import { accounts } from '../schema/accounts.ts';
 import { type PoolDeps, retryQuery, retryTransaction } from '../session/retry-transaction.ts';
 

@@ -3,7 +3,7 @@ import { orderJsonOf } from '../../domain/encode-update.ts';
 import { type OrderStatus, orderKey, type Stream, streams } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
 import { isCommandId } from '../commands/command-reads.ts';
-import { readableRows, readRow, type UnreadableRowError } from '../unreadable-row.ts';
+import { readableRows, readRow, type UnreadableRowError } from '../rows.ts';
 import { textArray } from './binary-array.ts';
 import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
 import type {
@@ -16,7 +16,7 @@ import type {
   UnreadableItem,
 } from './order-reads.ts';
 
-export interface OrderQuery {
+interface OrderQuery {
   readonly scope: AccountScope;
   readonly stream: Stream;
   readonly orderId: string;

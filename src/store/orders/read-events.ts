@@ -2,7 +2,7 @@ import { encodeCommandResult } from '../../domain/encode-command-result.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
 import type { StoredHalt } from '../commands/halts.ts';
-import { readableRows, readRow } from '../unreadable-row.ts';
+import { readableRows, readRow } from '../rows.ts';
 import type { OrderRead, StreamedEvent } from './order-reads.ts';
 
 type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (

@@ -113,7 +113,7 @@ export async function survived(client: ClientBase): Promise<boolean> {
   );
 }
 
-export interface RetryDeps extends Pick<Ambient, 'clock' | 'random'> {}
+interface RetryDeps extends Pick<Ambient, 'clock' | 'random'> {}
 
 export interface PoolDeps extends RetryDeps {
   readonly pool: Pool;

@@ -59,9 +59,7 @@ function decodeEvent(payload: unknown): Frame {
   return { kind: 'event', stream, accountId, row: payload['data'] };
 }
 
-/**
- * An order topic says what its event is, and so does a name; where both are there, they must fit.
- */
+/** An order topic says what its event is, and so does a name; both must fit. */
 function streamOf(topic: unknown, name: unknown): Stream | undefined {
   for (const stream of streamTopics) if (says(topic, stream) && says(name, eventNames[stream])) return stream;
   return undefined;

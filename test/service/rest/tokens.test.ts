@@ -575,8 +575,8 @@ describe('issue: A principal could be named `tidemark`, and its halts looked lik
           ([, word = '']) => word,
         ),
       )
-      // Words for what a probe asked by.
-      .filter((word) => !['reference', 'order', 'account', 'kafka', 'postgres'].includes(word));
+      // Words for what a probe asked by, and for the position of a page.
+      .filter((word) => !['reference', 'order', 'account', 'kafka', 'postgres', 'after'].includes(word));
     expect(words.length).toBeGreaterThan(2);
     // A name with a blank is none that a token can have.
     expect(words.filter((word) => !word.includes(' ') && !isReservedName(word))).toEqual([]);

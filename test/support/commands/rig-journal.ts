@@ -7,7 +7,7 @@ import { decodeCommand, evidenceColumns, type StoredCommand } from '../../../src
 import { type StoredHalt, toHalt } from '../../../src/store/commands/halts.ts';
 import type { Halt } from '../../../src/store/commands/halts-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
-import { fromRow, type RowOf } from '../../../src/store/from-row.ts';
+import { fromRow, type RowOf } from '../../../src/store/rows.ts';
 import { InnerPostgres } from '../servers/inner-postgres.ts';
 import { takingJournal } from './journal-rig.ts';
 import { RigOrders } from './rig-orders.ts';
