@@ -1,10 +1,10 @@
 # The package as `npm pack` makes it, with its production dependencies; nothing of the checkout.
 # By its digest: the tag alone may be moved to another image.
-ARG NODE_IMAGE=node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 FROM $NODE_IMAGE AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# From the lockfile, and before the sources: a change of those downloads nothing. Optional dependencies are Node itself, for machines
+# From the lockfile, and before the sources: a change of those downloads nothing. Optional dependencies are Node 24 itself, for machines
 # that have an older one, and the Postgres of `demo` and `dev`.
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { environment } from './flags.js';
 
-/** Hands over to the Node that npm installed beside us, and ends with it. */
+/** Hands over to the Node 24 that npm installed beside us, and ends with it. */
 export function runByPackagedNode(flags) {
   const node = packagedNode();
   // With the flags at once: a process that starts itself anew loses the channel.

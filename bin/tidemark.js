@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the program with Node 24 or newer: the sources in a checkout, their bundle in a package, since Node
+// Runs the program with Node 24: the sources in a checkout, their bundle in a package, since Node
 // refuses TypeScript below node_modules.
 import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';

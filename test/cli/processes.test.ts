@@ -96,7 +96,7 @@ describe("issue: `npx tidemark` ended with ESTRICTALLOWSCRIPTS where npm's stric
 describe('issue: Ctrl-C ended the program at once, without the drain that one signal should begin.', () => {
   const entry = join(import.meta.dirname, '../../bin/tidemark.js');
   /**
-   * Makes the process take itself for an older Node, so that it starts the Node beside it,
+   * Makes the process take itself for an older Node, so that it starts the Node 24 beside it,
    * whatever Node runs the tests.
    */
   const olderNode =

@@ -22,13 +22,9 @@ interface Demo {
 }
 
 /** The demo as a person starts it: nothing stands between it and the signals. */
-export function startDemo(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  node: string = process.execPath,
-): Demo {
+export function startDemo(args: readonly string[], env: Readonly<Record<string, string>>): Demo {
   const folder = ownFolder();
-  const child = spawn(node, [tidemarkEntry, 'demo', ...args], {
+  const child = spawn(process.execPath, [tidemarkEntry, 'demo', ...args], {
     env: { ...neutralEnv(), TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
