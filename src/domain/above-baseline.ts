@@ -1,7 +1,6 @@
 import type { Baseline, Command, Reason } from './command.ts';
 import { compareInstants } from './instant.ts';
-import type { Order } from './order.ts';
-import { parseVersion } from './order.ts';
+import { type Order, parseVersion } from './order.ts';
 import type { Because, Fact, Finding, ResolvingUpdate, Verdict } from './resolving.ts';
 import { traits } from './streams.ts';
 

@@ -1,5 +1,12 @@
-import type { AccountJoin, EndedAt, Priced, Terminals } from './account-join.ts';
-import { pickRegisters, type Registers, registerFields } from './account-join.ts';
+import {
+  type AccountJoin,
+  type EndedAt,
+  type Priced,
+  pickRegisters,
+  type Registers,
+  registerFields,
+  type Terminals,
+} from './account-join.ts';
 import type { Decimal } from './decimal.ts';
 import type { Head } from './head.ts';
 import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instrument.ts';

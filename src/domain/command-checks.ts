@@ -11,8 +11,7 @@ import {
 } from './command.ts';
 import { compareDecimals } from './decimal.ts';
 import { canonicalInstant } from './instant.ts';
-import type { Order } from './order.ts';
-import { isTerminal } from './order.ts';
+import { isTerminal, type Order } from './order.ts';
 import { symbolLetters } from './symbol.ts';
 
 /**

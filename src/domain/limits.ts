@@ -1,7 +1,6 @@
 import { type Command, isFinal, isOfSecurities } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
-import type { Order, Stream } from './order.ts';
-import { orderWord } from './order.ts';
+import { type Order, orderWord, type Stream } from './order.ts';
 
 /** A limit can name these instruments. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;

@@ -8,8 +8,7 @@ import {
   type PredictionPlaceTerms,
 } from './command.ts';
 import { msOf } from './instant.ts';
-import type { Order } from './order.ts';
-import { orderWord } from './order.ts';
+import { type Order, orderWord } from './order.ts';
 import { sameLetters, sameSymbol } from './symbol.ts';
 
 /**

@@ -2,8 +2,7 @@ import type { Config, ConfigFault, ConfigWith, EffectiveValue } from '../../conf
 import { loadConfig } from '../../config/load-config.ts';
 import type { OptionName } from '../../config/option-table.ts';
 import type { Ambient } from '../../observability/ambient.ts';
-import type { Logger } from '../../observability/logger.ts';
-import { createLogger } from '../../observability/logger.ts';
+import { createLogger, type Logger } from '../../observability/logger.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { kafkaOptions } from '../../service/log/kafka-options.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { BodyResult } from '../../contract/body-fields.ts';
-import { platformIdText } from '../../contract/body-fields.ts';
+import { type BodyResult, platformIdText } from '../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,

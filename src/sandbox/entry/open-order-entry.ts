@@ -5,10 +5,8 @@ import type { Market } from '../market/market.ts';
 import { seededRandom } from '../seeded-random.ts';
 import { referencePrice } from '../venue/match-order.ts';
 import { MatchingEngine } from '../venue/matching-engine.ts';
-import type { VenueOptions } from '../venue/venue.ts';
-import { Venue } from '../venue/venue.ts';
-import type { EntryDeps } from './write.ts';
-import { LateWrites } from './write.ts';
+import { Venue, type VenueOptions } from '../venue/venue.ts';
+import { type EntryDeps, LateWrites } from './write.ts';
 
 export interface OpenEntryDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly exchange: Exchange;

@@ -8,8 +8,7 @@ import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { PoisonSearch, type Refusal, storedInstead } from './isolate-poison.ts';
 import { type Known, loadKnown } from './load-known.ts';
-import type { Flight } from './prepare-batch.ts';
-import { idGivenAgain, noneUnproven, prepareBatch } from './prepare-batch.ts';
+import { type Flight, idGivenAgain, noneUnproven, prepareBatch } from './prepare-batch.ts';
 
 const maxFlights = 2;
 

@@ -5,11 +5,19 @@ import type { Clock } from '../../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/order-reads.ts';
 import { referenceOf as ownReferenceOf } from '../orders/load-known.ts';
-import type { AccountAccess, AccountLook, LookSince, UnnamedOrder } from './account-access.ts';
-import { givenUp, incomplete, notCommitted, storeIsLost, unclear } from './account-access.ts';
+import {
+  type AccountAccess,
+  type AccountLook,
+  givenUp,
+  incomplete,
+  type LookSince,
+  notCommitted,
+  storeIsLost,
+  type UnnamedOrder,
+  unclear,
+} from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
-import type { ObservationSink } from './observation-sink.ts';
-import { roomIn } from './observation-sink.ts';
+import { type ObservationSink, roomIn } from './observation-sink.ts';
 import type { OrderLooks } from './order-looks.ts';
 import type { RowIntake, TakenRow } from './row-intake.ts';
 

@@ -11,8 +11,7 @@ import { Connection, type ConnectionHandlers, type EventFrame, type UnreadableFr
 import { cutRaw } from './decode-order.ts';
 import { OddMessages } from './odd-messages.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
-import type { ConnectionReading, SourceGauges, SourceStatus } from './source-status.ts';
-import { SourceMeter } from './source-status.ts';
+import { type ConnectionReading, type SourceGauges, SourceMeter, type SourceStatus } from './source-status.ts';
 import { TimerSet } from './timer-set.ts';
 import { heartbeats } from './watermarks.ts';
 

@@ -91,6 +91,7 @@ export class PostgresResultLog implements ResultLog {
     acknowledged: readonly ResultRow[] = [],
   ): Promise<ResultRow[]> {
     const { numbers, log } = this.deps;
+    this.forget(acknowledged);
     await numbers?.settle();
     // First the bound, and then the read: a write begun after this is above it.
     const below = shards.map((shard) => numbers?.closedBelow(shard) ?? null);
@@ -116,6 +117,11 @@ export class PostgresResultLog implements ResultLog {
   async markPublished(rows: readonly ResultRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.save(rows);
+    this.forget(rows);
+  }
+
+  /** Steps that Kafka has: they are not read again, so each look names only the others. */
+  private forget(rows: readonly ResultRow[]): void {
     for (const { key, version } of rows) this.deps.numbers?.steps.delete(stepKey(key, version));
   }
 

@@ -1,5 +1,4 @@
-import type { Command } from '../../domain/command.ts';
-import { isFinal } from '../../domain/command.ts';
+import { type Command, isFinal } from '../../domain/command.ts';
 import { readableRows } from '../rows.ts';
 import { retryQuery } from '../session/retry-transaction.ts';
 import { JournalError, writeOnce } from '../session/write-once.ts';

@@ -117,6 +117,8 @@ describe('the outbox of results', () => {
     expect(rows.map(({ version }) => version)).toEqual([1, 2, 3, 1, 2, 1]);
     expect(groups.numbers.steps.size).toBe(rows.length);
     expect(await new PostgresResultLog(rig.deps).readUnpublished(100, [0])).toEqual(rows);
+    expect(await own.readUnpublished(100, [0], rows)).toEqual([]);
+    expect(groups.numbers.steps.size, 'of what Kafka has').toBe(0);
     await own.markPublished(rows);
     expect(groups.numbers.steps.size).toBe(0);
   });
