@@ -31,7 +31,7 @@ describe('the newest state of an order', () => {
       { id: 'c', kept: false },
     ]);
     await rig.expectStates();
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
     await rig.write(0, ['a']);
     expect((await states(rig))[0]).toEqual({ id: 'a', kept: false });
@@ -46,7 +46,7 @@ describe('the newest state of an order', () => {
       expect(await rig.move(4)).toBe(expected);
       if (expected === 4) expect(await rig.drop()).toBeNull();
     }
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
   });
 
@@ -56,7 +56,7 @@ describe('the newest state of an order', () => {
     await rig.expectStates();
     await rig.move(100);
     await rig.remember(0, ['b'], '{"rank":8}');
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
     expect(
       await rig.rows("select join_state ->> 'rank' as rank from orders where order_id < 'c' order by order_id"),
@@ -71,7 +71,7 @@ describe('the newest state of an order', () => {
     await rig.write(0, ['c'], 8);
     await rig.acknowledge();
     while ((await rig.move(2)) > 0);
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
     await rig.write(1, ['a', 'b']);
     await rig.write(0, ['a']);
@@ -98,7 +98,7 @@ describe('moving states', () => {
     await rig.expectStates();
     await rig.pool.query('drop function stop cascade');
     expect(await rig.move(100)).toBe(10);
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
   });
 
@@ -113,7 +113,7 @@ describe('moving states', () => {
     await rig.expectStates();
     expect(await rig.move(100)).toBeGreaterThan(0);
     expect(await rig.move(100)).toBe(0);
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
   });
 
@@ -129,7 +129,7 @@ describe('moving states', () => {
     await writing;
     await rig.expectStates();
     while ((await rig.move(100)) > 0);
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
     expect(await states(rig)).toEqual(['a', 'b', 'c'].map((id) => ({ id, kept: false })));
   });
@@ -138,7 +138,7 @@ describe('moving states', () => {
     await using rig = await twoIdle();
     const looked = await Promise.all(Array.from({ length: 4 }, () => rig.move(100)));
     expect(looked.filter((rows) => rows > 0)).toEqual([10]);
-    expect(await rig.drop()).toBe('order_updates_1');
+    expect(await rig.dropped()).toBe('order_updates_1');
     await rig.expectStates();
   });
 });

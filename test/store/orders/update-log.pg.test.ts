@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { maintainLog } from '../../../src/store/maintenance.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
+import { droppedInTurns } from '../../support/orders/dropped-in-turns.ts';
 import { batch, head, storeRig, update } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
@@ -236,7 +237,7 @@ describe('issue: The database grew without end, because a lane that was used onc
 
   it('a lane that was tried once, and has nothing left to publish, does not keep the log', async () => {
     await using rig = await logOfTwoLanes();
-    expect((await rig.maintain()).dropped).toEqual(['order_updates_1', 'order_updates_5000001']);
+    expect(await droppedInTurns(rig.maintain, 2)).toEqual(['order_updates_1', 'order_updates_5000001']);
   });
 
   it('a lane that left something unpublished keeps it', async () => {
@@ -246,7 +247,7 @@ describe('issue: The database grew without end, because a lane that was used onc
     await rig.log.savePosition(1, rig.tried, 'log', 1n);
     expect((await rig.maintain()).dropped, 'the state topic lacks it still').toEqual([]);
     await rig.log.savePosition(1, rig.tried, 'state', 1n);
-    expect((await rig.maintain()).dropped).toHaveLength(2);
+    expect(await droppedInTurns(rig.maintain, 2)).toHaveLength(2);
   });
 
   it('what is written and not yet committed is waited for, and kept', async () => {
@@ -384,6 +385,8 @@ describe('issue: A lane that came back read all rows of the other lanes before i
     expect((await maintaining).dropped).toEqual([]);
     expect(waited).toBe(0);
     await backup.query('rollback');
-    expect((await maintainLog(rig.pool, { partitionRows: 1_000, retentionMs: 0 })).dropped).toHaveLength(2);
+    expect(await droppedInTurns(() => maintainLog(rig.pool, { partitionRows: 1_000, retentionMs: 0 }), 2)).toHaveLength(
+      2,
+    );
   });
 });

@@ -9,12 +9,17 @@ import { maintainLog } from '../../../src/store/maintenance.ts';
 import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
+import { sqlstateOf } from '../../../src/store/session/retry-transaction.ts';
+import { eventually } from '../runs/poll.ts';
 import type { TestDatabase } from '../servers/database.ts';
 import { placesOf } from './batch-places.ts';
 import { all, readRig } from './read-rig.ts';
 import { storedOrder } from './stored-orders.ts';
 
 const partitionRows = 10;
+
+/** The SQLSTATE of a statement that waited too long for a table. */
+const tableHeld = '55P03';
 
 type Newest = ReadonlyMap<string, { readonly revision: number; readonly state: string; readonly payload: string }>;
 
@@ -112,9 +117,25 @@ export async function stateRig(copy?: CopiedStates) {
         }
     },
     move: async (rows: number): Promise<number> =>
-      Number((await rig.rows<{ looked: number }>("select move_order_states('0', $1) as looked", [rows]))[0]?.looked),
+      eventually(
+        async () =>
+          Number(
+            (await rig.rows<{ looked: number }>("select move_order_states('0', $1) as looked", [rows]))[0]?.looked,
+          ),
+        { giveUp: (error) => sqlstateOf(error) !== tableHeld },
+      ),
+    /** Null: it may not go, or the server's own vacuum holds it at this moment. */
     async drop(): Promise<string | null> {
-      return (await rig.rows<{ name: string | null }>("select drop_log_partition('0') as name"))[0]?.name ?? null;
+      try {
+        return (await rig.rows<{ name: string | null }>("select drop_log_partition('0') as name"))[0]?.name ?? null;
+      } catch (error) {
+        if (sqlstateOf(error) === tableHeld) return null;
+        throw error;
+      }
+    },
+    /** As `drop`, for one that may go: it is asked for until no vacuum holds it. */
+    async dropped(): Promise<string> {
+      return eventually(async () => (await this.drop()) ?? expect.fail('the partition is held'));
     },
     /** Every read of a state gives the newest payload's bytes. */
     async expectStates(): Promise<void> {
