@@ -16,7 +16,9 @@ const rates = [5000, 'max'] as const;
 export async function measureProfile(bench: Bench): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-profile-'));
   bench.cleanup.add(() => rm(folder, { recursive: true, force: true }));
-  const nodeArgs = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+  // A profiled service does not start itself anew, so it is given the flags of bin/flags.js.
+  const heap = ['--max-semi-space-size=8', '--max-old-space-size=1024', '--heap-growing-percent=100'];
+  const nodeArgs = [...heap, '--cpu-prof', `--cpu-prof-dir=${folder}`];
   const loads = await withService(bench, { part: 'profile', nodeArgs }, async (watched) => {
     const found = [];
     for (const rate of rates) {

@@ -34,11 +34,12 @@ const allocator = [
   { name: 'MALLOC_TRIM_THRESHOLD_', value: '131072', why: 'and what was freed goes back at once' },
 ];
 
-const sizes = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing/;
+/** Sizes of the heap, and a profiler: its signals would end a process that starts anew. */
+const ownWay = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing|--(cpu[-_])?prof/;
 
-/** The flags that this process lacks: none where somebody chose sizes of the heap. */
+/** The flags that this process lacks: none where somebody chose sizes of the heap, or profiles. */
 export function missingFlags() {
-  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((option) => sizes.test(option));
+  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some((option) => ownWay.test(option));
   return process.argv[2] !== 'serve' || chosen ? [] : nodeFlags.map(({ flag }) => flag);
 }
 

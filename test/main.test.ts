@@ -47,6 +47,9 @@ describe('the process', () => {
     expect(outOf('serve')).toBe('--max-semi-space-size=8 1\n');
     expect(outOf('config')).toContain('Usage');
     expect(outOf('serve', '--max-semi-space-size=32')).toContain('Usage');
+    // NODE_OPTIONS takes no `--cpu-prof`: the signals of its timer ended the process that began.
+    const profiled = `data:text/javascript,process.execArgv.push('--cpu-prof')`;
+    expect(outOf('serve', `--import=${profiled}`)).toContain('Usage');
   });
 
   it('keeps the heap of the service below the memory of its container, and warns of one that was chosen above it', () => {
