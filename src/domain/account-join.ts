@@ -1,6 +1,12 @@
 import { compareDecimals, type Decimal } from './decimal.ts';
 import { compareInstants } from './instant.ts';
-import { type InstrumentJoin, instrumentOfView, mergeInstruments } from './joined-instrument.ts';
+import {
+  compareFilled,
+  type InstrumentJoin,
+  instrumentOfView,
+  laterOf,
+  mergeInstruments,
+} from './joined-instrument.ts';
 import {
   fieldsWhere,
   isTerminal,
@@ -60,9 +66,7 @@ export type Terminals = Readonly<Partial<Record<TerminalStatus, string>>>;
 export type EndedAt = Readonly<Partial<Record<TerminalStatus, string>>>;
 
 /** The average price that counts: the one from the view with the highest cumQty. */
-export interface Priced {
-  readonly cumQty: Decimal;
-  readonly updatedAt: string;
+export interface Priced extends Pick<OrderView, 'cumQty' | 'updatedAt'> {
   readonly avgPrice: Decimal;
 }
 
@@ -118,8 +122,8 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const winner = compareViews(a.winner, b.winner) < 0 ? b.winner : a.winner;
   const terminals = mergeTerminals(a.terminals, b.terminals, (known, word) => word > known);
   const endedAt = mergeTerminals(a.endedAt, b.endedAt, (known, at) => compareInstants(at, known) > 0);
-  const terminalCumQty = greater(a.terminalCumQty, b.terminalCumQty);
-  const priced = mergePriced(a.priced, b.priced);
+  const terminalCumQty = laterOf(a.terminalCumQty, b.terminalCumQty, compareDecimals);
+  const priced = laterOf(a.priced, b.priced, comparePrices);
   const instrument = mergeInstruments(a.instrument, b.instrument);
   const leastWorking = lesserOf(a.leastWorking, b.leastWorking);
   const registers = joinRegisters(a.registers, b.registers);
@@ -150,11 +154,7 @@ export function compareViews(a: OrderView, b: OrderView): number {
 
 /** How far along its life each shows the order: 0 where only their content can decide. */
 export function comparePlaces(a: OrderView, b: OrderView): number {
-  return (
-    compareDecimals(a.cumQty, b.cumQty) ||
-    compareInstants(a.updatedAt, b.updatedAt) ||
-    statusRank(a.status) - statusRank(b.status)
-  );
+  return compareFilled(a, b) || statusRank(a.status) - statusRank(b.status);
 }
 
 /** Of two views of one instant, one that leaves a price or a word out does not deny it. */
@@ -180,20 +180,13 @@ function mergeTerminals<T extends Terminals | EndedAt>(
 }
 
 export function lesserOf(a: Decimal | undefined, b: Decimal | undefined): Decimal | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return a !== b && compareDecimals(b, a) < 0 ? b : a;
+  return laterOf(a, b, compareBackwards);
 }
 
-function greater(a: Decimal | undefined, b: Decimal | undefined): Decimal | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return compareDecimals(a, b) < 0 ? b : a;
+function compareBackwards(a: Decimal, b: Decimal): number {
+  return compareDecimals(b, a);
 }
 
-function mergePriced(a: Priced | undefined, b: Priced | undefined): Priced | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  const order =
-    compareDecimals(a.cumQty, b.cumQty) ||
-    compareInstants(a.updatedAt, b.updatedAt) ||
-    compareDecimals(a.avgPrice, b.avgPrice);
-  return order < 0 ? b : a;
+function comparePrices(a: Priced, b: Priced): number {
+  return compareFilled(a, b) || compareDecimals(a.avgPrice, b.avgPrice);
 }

@@ -1,13 +1,14 @@
-import { compareDecimals, type Decimal } from './decimal.ts';
+import { compareDecimals } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
 import { symbolLetters } from './symbol.ts';
 import { compareText, contradictsLeg, isLearntMore } from './view-content.ts';
 
+/** The place of a view in the life of its order. */
+type Place = Pick<OrderView, 'cumQty' | 'updatedAt'>;
+
 /** A fact some sources leave out, and the place of the view that has it. */
-interface Told<T> {
-  readonly cumQty: Decimal;
-  readonly updatedAt: string;
+interface Told<T> extends Place {
   readonly value: T;
 }
 
@@ -53,9 +54,9 @@ const bare: Readonly<Record<Instrument['kind'], InstrumentJoin>> = {
 export function mergeInstruments(a: InstrumentJoin, b: InstrumentJoin): InstrumentJoin {
   if (a === b) return a;
   const kind = kindRanks[b.kind] > kindRanks[a.kind] ? b.kind : a.kind;
-  const outcome = later(a.outcome, b.outcome);
-  const legs = later(a.legs, b.legs);
-  const effects = later(a.effects, b.effects);
+  const outcome = laterOf(a.outcome, b.outcome, compareTold);
+  const legs = laterOf(a.legs, b.legs, compareTold);
+  const effects = laterOf(a.effects, b.effects, compareTold);
   const same = kind === a.kind && outcome === a.outcome && legs === a.legs && effects === a.effects;
   return same ? a : present(kind, outcome, legs, effects);
 }
@@ -109,13 +110,19 @@ function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[]
   return filled.some((leg, index) => leg !== legs[index]) ? filled : legs;
 }
 
-function later<T>(a: Told<T> | undefined, b: Told<T> | undefined): Told<T> | undefined {
+/** Of two the last by `compare`, in a tie `a`; of one, itself. */
+export function laterOf<T>(a: T | undefined, b: T | undefined, compare: (a: T, b: T) => number): T | undefined {
   if (a === undefined || b === undefined) return a ?? b;
-  const order =
-    compareDecimals(a.cumQty, b.cumQty) ||
-    compareInstants(a.updatedAt, b.updatedAt) ||
-    (a.value === b.value ? 0 : compareText(contentOf(a.value), contentOf(b.value)));
-  return order < 0 ? b : a;
+  return compare(a, b) < 0 ? b : a;
+}
+
+/** Filled quantity first: it stays filled. */
+export function compareFilled(a: Place, b: Place): number {
+  return compareDecimals(a.cumQty, b.cumQty) || compareInstants(a.updatedAt, b.updatedAt);
+}
+
+function compareTold(a: Told<unknown>, b: Told<unknown>): number {
+  return compareFilled(a, b) || (a.value === b.value ? 0 : compareText(contentOf(a.value), contentOf(b.value)));
 }
 
 /** Legs at one instant that are only spelt otherwise, or in another order, are the same ones. */
