@@ -2,6 +2,7 @@ import { type AccountPlaceTerms, type PredictionPlaceTerms, platformCurrency, ty
 import { parseDecimal } from './decimal.ts';
 import { canonicalInstant } from './instant.ts';
 import type { Leg } from './order.ts';
+import { present } from './present.ts';
 import { canonicalSymbol } from './symbol.ts';
 
 // The one form of a caller's terms. It is made once, where a body comes in. Four things are made
@@ -20,8 +21,7 @@ export function canonicalAccountTerms(terms: AccountPlaceTerms): AccountPlaceTer
     ...words,
     symbol: canonicalSymbol(symbol),
     qty: canonicalDecimal(qty),
-    ...(price !== undefined && { price: canonicalDecimal(price) }),
-    ...(stopPrice !== undefined && { stopPrice: canonicalDecimal(stopPrice) }),
+    ...canonicalDecimals({ price, stopPrice }),
     ...(money !== undefined && money !== '' && money !== platformCurrency && { currency: money }),
     ...(exDestination !== undefined && exDestination !== '' && { exDestination: exDestination.toUpperCase() }),
     ...(extendedHours && { extendedHours }),
@@ -35,7 +35,7 @@ export function canonicalPredictionTerms(terms: PredictionPlaceTerms): Predictio
 }
 
 export function canonicalReplaceTerms({ quantity, ...rest }: ReplaceTerms): ReplaceTerms {
-  return { ...canonicalPrices(rest), ...(quantity !== undefined && { quantity: canonicalDecimal(quantity) }) };
+  return { ...canonicalPrices(rest), ...canonicalDecimals({ quantity }) };
 }
 
 /**
@@ -55,8 +55,7 @@ interface Priced {
 function canonicalPrices<T extends Priced>({ price, stopPx, expireTime, ...rest }: T): Omit<T, keyof Priced> & Priced {
   return {
     ...rest,
-    ...(price !== undefined && { price: canonicalDecimal(price) }),
-    ...(stopPx !== undefined && { stopPx: canonicalDecimal(stopPx) }),
+    ...canonicalDecimals({ price, stopPx }),
     ...(expireTime !== undefined && { expireTime: canonicalInstant(expireTime) ?? expireTime }),
   };
 }
@@ -76,6 +75,13 @@ function orderedLegs(side: string, legs: readonly Leg[]): readonly Leg[] {
 
 function canonicalLeg(leg: Leg): Leg {
   return { ...leg, symbol: canonicalSymbol(leg.symbol), ratioQty: canonicalDecimal(leg.ratioQty) };
+}
+
+function canonicalDecimals<Name extends string>(
+  given: Readonly<Record<Name, string | undefined>>,
+): { readonly [K in Name]?: string } {
+  const texts = Object.entries<string>(present(given)).map(([name, text]) => [name, canonicalDecimal(text)]);
+  return Object.fromEntries(texts);
 }
 
 /** The door has proven that it parses. */

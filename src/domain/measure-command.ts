@@ -19,6 +19,7 @@ import {
 } from './decimal.ts';
 import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
+import { present } from './present.ts';
 import { traits } from './streams.ts';
 import { canonicalSymbol, optionRoot, symbolLetters, underlyingOf } from './symbol.ts';
 
@@ -159,11 +160,8 @@ function measureTerms(terms: ReplaceTerms, order: Order): Measure & { readonly e
   const grown = multiplyDecimals(positivePart(subtractDecimals(restAfter, rest)), after);
   const worst = highest([multiplyDecimals(restAfter, after), addDecimals(now, grown)]);
   const traded = multiplyDecimals(cumQty, predictionUnit(order.side, order.avgPrice));
-  const symbol = canonicalSymbol(instrument.symbol);
   return {
-    symbols: [symbol],
-    underlyings: [symbol],
-    instrument: 'prediction',
+    ...marketOf(instrument),
     ...(isAbove(total, worked) && { quantity: total }),
     ...(isAbove(worst, now) && { notional: addDecimals(traded, worst) }),
     exposure: subtractDecimals(worst, now),
@@ -188,13 +186,10 @@ function measureSuccessor({ quantity, price, stopPx }: ReplaceTerms, order: Orde
   const [now, then] = [worthOf(before, rest ?? '0'), worthOf(after, restAfter ?? '0')];
   const isKnown = isCapped(after) || !isMore;
   const more = isKnown ? positivePart(subtractDecimals(then, now)) : null;
-  const legSymbols = (instrument.legs ?? []).map(({ symbol }) => canonicalSymbol(symbol));
-  const own = canonicalSymbol(instrument.symbol);
   return {
-    symbols: namesOf([own, ...legSymbols]),
-    underlyings: underlyingsOf(own, legSymbols),
+    ...namesOf(after),
     instrument: instrument.kind,
-    ...(isMore && { quantity: multiplyDecimals(total, legSymbols.length === 0 ? '1' : contractsOf(after.legs ?? [])) }),
+    ...(isMore && { quantity: multiplyDecimals(total, contractsOf(after.legs)) }),
     ...(more !== '0' && { notional: isKnown ? worthOf(after, total) : null }),
     exposure: more,
     ...((price ?? stopPx) !== undefined && { deviationPercent: null }),
@@ -205,10 +200,10 @@ function measureSuccessor({ quantity, price, stopPx }: ReplaceTerms, order: Orde
 type Priced = Pick<AccountPlaceTerms, 'qty'> & { readonly [K in 'price' | 'stopPrice']: Decimal | undefined };
 
 function termsOf({ instrument, side, orderType, timeInForce }: Order, { price, stopPrice, qty }: Priced) {
+  const { symbol, legs = [] } = instrument;
   return {
-    ...{ symbol: instrument.symbol, side, type: orderType, timeInForce, qty, legs: instrument.legs ?? [] },
-    ...(price !== undefined && { price }),
-    ...(stopPrice !== undefined && { stopPrice }),
+    ...{ symbol, side, type: orderType, timeInForce, qty, legs },
+    ...present({ price, stopPrice }),
   } satisfies AccountPlaceTerms;
 }
 
@@ -239,8 +234,6 @@ function hasLimit({ orderType, working }: Order): boolean {
 
 function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[]): Measure {
   const { qty, legs = [], currency } = terms;
-  const own = canonicalSymbol(terms.symbol);
-  const legSymbols = legs.map(({ symbol }) => canonicalSymbol(symbol));
   const foreign =
     currency === undefined || currency === platformCurrency
       ? undefined
@@ -253,18 +246,16 @@ function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[])
   const notCompared = foreign ?? whyNotCompared(quotes);
   const [quote] = quotes;
   return {
-    symbols: namesOf([own, ...legSymbols]),
-    underlyings: underlyingsOf(own, legSymbols),
+    ...namesOf(terms),
     instrument: ofOption ? 'option' : 'equity',
-    quantity: multiplyDecimals(lots, legs.length === 0 ? '1' : contractsOf(legs)),
+    quantity: multiplyDecimals(lots, contractsOf(legs)),
     notional: value,
     exposure: value,
     deviationPercent:
       notCompared !== undefined || quote?.price === undefined ? null : deviation(pricesOf(terms), quote.price),
     ...(quotes.length > 0 && { quoteAgeMs: Math.max(...quotes.map(({ ageMs }) => ageMs)) }),
     valuedByQuote: needsQuote,
-    ...(foreign !== undefined && { notValued: foreign }),
-    ...(notCompared !== undefined && { notCompared }),
+    ...present({ notValued: foreign, notCompared }),
   };
 }
 
@@ -326,36 +317,40 @@ function whyNotCompared(quotes: readonly Quote[]): string | undefined {
   return quotes.some(({ price }) => price === undefined) ? 'a side of the quote is missing' : undefined;
 }
 
-/** Whole contracts for one lot. */
+/** Whole contracts for one lot; 1 without legs. */
 function contractsOf(legs: readonly Leg[]): Decimal {
+  if (legs.length === 0) return '1';
   return legs.map(({ ratioQty }) => wholeRoundedUp(ratioQty)).reduce(addDecimals, '0');
 }
 
-/** An adjusted contract (`AAPL1`) also belongs to its underlying. */
-function namesOf(symbols: readonly string[]): readonly string[] {
+/** An adjusted contract (`AAPL1`) also belongs to its underlying, by which an option is known. */
+function namesOf({ symbol, legs: of = [] }: AccountPlaceTerms): Pick<Measure, 'symbols' | 'underlyings'> {
+  const own = canonicalSymbol(symbol);
+  const legs = of.map((leg) => canonicalSymbol(leg.symbol));
+  const symbols = [own, ...legs];
   const roots = symbols.map(contractRoot).filter((root) => root !== undefined);
-  return [...new Set([...symbols, ...roots, ...roots.map((root) => root.replace(/\d$/, ''))])];
-}
-
-/** An option is known by its underlying. */
-function underlyingsOf(own: string, legs: readonly string[]): readonly string[] {
   const first = legs.length === 0 ? (contractRoot(own) ?? own) : own;
-  return [...new Set([first, ...legs.map((leg) => underlyingOf(leg, own))])];
+  return {
+    symbols: [...new Set([...symbols, ...roots, ...roots.map((root) => root.replace(/\d$/, ''))])],
+    underlyings: [...new Set([first, ...legs.map((leg) => underlyingOf(leg, own))])],
+  };
 }
 
 function measurePrediction({ symbol, side, quantity, price }: PredictionPlaceTerms): Measure {
   const value = multiplyDecimals(quantity, predictionUnit(side, price));
-  const own = canonicalSymbol(symbol);
   return {
-    symbols: [own],
-    underlyings: [own],
-    instrument: 'prediction',
+    ...marketOf({ symbol }),
     quantity,
     notional: value,
     exposure: value,
     deviationPercent: null,
     valuedByQuote: false,
   };
+}
+
+function marketOf({ symbol }: { readonly symbol: string }) {
+  const own = canonicalSymbol(symbol);
+  return { symbols: [own], underlyings: [own], instrument: 'prediction' } as const;
 }
 
 function predictionUnit(side: string, price: Decimal | undefined): Decimal {
