@@ -137,22 +137,25 @@ export type AttemptTransition = { readonly to: AttemptState } | 'ignored' | 'imp
 
 type AttemptCell = AttemptState | '·' | '!';
 
+/** `over`: it is answered, or was never sent. One answer never replaces another. */
+type AttemptStanding = Extract<AttemptState, 'prepared' | 'sending' | 'unknown'> | 'over';
+
 /**
  * Every state × every event. `sending` is entered once and from `prepared` only: this gives "at
  * most one write per attempt". If an attempt may have been sent, giving it up never makes it
- * unsent, only the platform's word does. One answer never replaces another.
+ * unsent, only the platform's word does.
  */
 // biome-ignore format: a table
 const attemptTable = {
-  claimed:           { prepared: 'sending',  sending: '!',        unknown: '!',        accepted: '!', rejected: '!', refused: '!', not_sent: '!' },
-  abandoned:         { prepared: 'not_sent', sending: 'not_sent', unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  answered_accepted: { prepared: '!',        sending: 'accepted', unknown: 'accepted', accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  answered_rejected: { prepared: '!',        sending: 'rejected', unknown: 'rejected', accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  answered_refused:  { prepared: '!',        sending: 'refused',  unknown: 'refused',  accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  answered_not_sent: { prepared: 'not_sent', sending: 'not_sent', unknown: 'not_sent', accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  answered_unknown:  { prepared: '!',        sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-  taken_over:        { prepared: 'not_sent', sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
-} as const satisfies Readonly<Record<string, Readonly<Record<AttemptState, AttemptCell>>>>;
+  claimed:           { prepared: 'sending',  sending: '!',        unknown: '!',        over: '!' },
+  abandoned:         { prepared: 'not_sent', sending: 'not_sent', unknown: '·',        over: '·' },
+  answered_accepted: { prepared: '!',        sending: 'accepted', unknown: 'accepted', over: '·' },
+  answered_rejected: { prepared: '!',        sending: 'rejected', unknown: 'rejected', over: '·' },
+  answered_refused:  { prepared: '!',        sending: 'refused',  unknown: 'refused',  over: '·' },
+  answered_not_sent: { prepared: 'not_sent', sending: 'not_sent', unknown: 'not_sent', over: '·' },
+  answered_unknown:  { prepared: '!',        sending: 'unknown',  unknown: '·',        over: '·' },
+  taken_over:        { prepared: 'not_sent', sending: 'unknown',  unknown: '·',        over: '·' },
+} as const satisfies Readonly<Record<string, Readonly<Record<AttemptStanding, AttemptCell>>>>;
 
 export const attemptEvents = Object.keys(attemptTable) as readonly AttemptEvent[];
 
@@ -161,7 +164,8 @@ export const attemptEvents = Object.keys(attemptTable) as readonly AttemptEvent[
  * may take it from `sending` to `abandoned`.
  */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
-  const cell: AttemptCell = attemptTable[event][state];
+  const isOpen = state === 'prepared' || state === 'sending' || state === 'unknown';
+  const cell: AttemptCell = attemptTable[event][isOpen ? state : 'over'];
   if (cell === '·') return 'ignored';
   return cell === '!' ? 'impossible' : { to: cell };
 }
