@@ -18,8 +18,7 @@ import { type Baseline, type Command, isFinal, makesOrder, type Reason, type Rep
 import { compareDecimals } from './decimal.ts';
 import { compareInstants } from './instant.ts';
 import { isTerminal, type Order } from './order.ts';
-import { resolvePlace } from './resolve-place.ts';
-import { resolveSuccessor } from './resolve-successor.ts';
+import { resolvePlace, resolveSuccessor } from './resolve-place.ts';
 import { type Finding, nothing, type Resolving, type ResolvingUpdate, type Verdict } from './resolving.ts';
 import { traits } from './streams.ts';
 

@@ -1,4 +1,12 @@
-import { recordedReason } from './above-baseline.ts';
+import {
+  aboveBaseline,
+  endedFirst,
+  endedUnseen,
+  flaggedBy,
+  isConfirmed,
+  nextUnderId,
+  recordedReason,
+} from './above-baseline.ts';
 import {
   type AccountPlaceTerms,
   type Attempt,
@@ -9,8 +17,7 @@ import {
   type PredictionPlaceTerms,
 } from './command.ts';
 import { compareInstants } from './instant.ts';
-import type { Order } from './order.ts';
-import { isTold, orderWord } from './order.ts';
+import { isTerminal, isTold, type Order, orderWord } from './order.ts';
 import {
   type BoundOrder,
   type Fact,
@@ -21,7 +28,7 @@ import {
   type Verdict,
 } from './resolving.ts';
 import { traits } from './streams.ts';
-import { directionOf } from './view-content.ts';
+import { compareText, directionOf } from './view-content.ts';
 
 /**
  * A place (docs/commands.md, "How unknown is resolved"). An order with one of its attempt ids, and
@@ -38,7 +45,9 @@ import { directionOf } from './view-content.ts';
  */
 export function resolvePlace({ command, updates, bound = [] }: Resolving): Finding {
   if (command.state === 'conflict') return nothing;
-  const ours = bound.filter(({ commandId }) => commandId === command.commandId).sort(byOrderId);
+  const ours = bound
+    .filter(({ commandId }) => commandId === command.commandId)
+    .sort((a, b) => compareText(a.orderId, b.orderId));
   const matching = ours.filter(({ matches }) => matches);
   const made = madeOrder(command);
   if (made !== undefined) return ofItsOrder(command, made, matching, updates);
@@ -57,6 +66,38 @@ export function resolvePlace({ command, updates, bound = [] }: Resolving): Findi
     reason: { code: 'OTHER_IDENTITY', message },
     evidence: fact('other_identity', command, foreign, undefined),
   };
+}
+
+/**
+ * A replace with a new order (docs/commands.md, "How unknown is resolved"). The new order has a
+ * reference of ours, so it resolves the command like a place: `applied` once the venue has taken
+ * it, `rejected` if it is refused.
+ *
+ * Until then only the old order's end gives reason to look: if the look finds none, the doubt is
+ * over. A pending replace went away without an order: it was another request's, and this one may
+ * still come. While the command is open its write may still leave, and a look proves nothing.
+ */
+export function resolveSuccessor(resolving: Resolving): Finding {
+  const { command, updates, successor } = resolving;
+  const { request, baseline, state, attempts } = command;
+  if (request.kind !== 'replace' || baseline === undefined) return nothing;
+  const byReference = resolvePlace(resolving);
+  if (byReference.kind !== 'nothing' || (resolving.bound ?? []).length > 0) return byReference;
+  if (isFinal(state) || state === 'conflict' || state === 'open') return nothing;
+  const named = updates.filter(({ order }) => order.orderId === request.orderId);
+  const next = nextUnderId(baseline, named);
+  if (next !== undefined) return endedUnseen(next);
+  for (const update of aboveBaseline(baseline, named)) {
+    const { order } = update;
+    if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
+    if (!isConfirmed(order) || !isTerminal(order.status)) continue;
+    const reference = attempts.at(-1)?.attemptId;
+    if (successor === undefined)
+      return { kind: 'look_for_successor', orderId: request.orderId, ...(reference !== undefined && { reference }) };
+    if (successor.orderId !== undefined) return nothing;
+    return endedFirst(update);
+  }
+  return nothing;
 }
 
 /** An order of ours that was not bound before. */
@@ -214,14 +255,18 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
     ['symbol', terms.symbol, order.instrument.symbol],
-    ['side', orderWord(terms.side), isTold(order.side) ? order.side : undefined],
+    ['side', orderWord(terms.side), toldWord(order.side)],
     ['quantity', terms.qty, order.quantity],
-    ['orderType', orderWord(terms.type), isTold(order.orderType) ? order.orderType : undefined],
-    ['timeInForce', orderWord(terms.timeInForce), isTold(order.timeInForce) ? order.timeInForce : undefined],
+    ['orderType', orderWord(terms.type), toldWord(order.orderType)],
+    ['timeInForce', orderWord(terms.timeInForce), toldWord(order.timeInForce)],
     ['price', terms.price, order.price],
     ['stopPrice', terms.stopPrice, order.stopPrice],
     ['legs', legsText(terms.legs), legsText(order.instrument.legs)],
   ];
+}
+
+function toldWord(word: string): string | undefined {
+  return isTold(word) ? word : undefined;
 }
 
 function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
@@ -246,11 +291,6 @@ function legsText(legs: AccountPlaceTerms['legs']): string | undefined {
     ({ symbol, side, ratioQty }) => `${symbol.replaceAll(' ', '')} ${directionOf(orderWord(side))} ${ratioQty}`,
   );
   return texts?.toSorted().join(', ');
-}
-
-function byOrderId(a: BoundOrder, b: BoundOrder): number {
-  if (a.orderId === b.orderId) return 0;
-  return a.orderId < b.orderId ? -1 : 1;
 }
 
 function fact(code: string, { request }: Command, bound: BoundOrder, shows: ResolvingUpdate | undefined): Fact {
