@@ -24,12 +24,3 @@ export interface MemberReport {
 }
 
 export const emptyReport: MemberReport = { follows: false, unfollowed: 0, unusableLogins: 0, works: [] };
-
-export function sameReport(a: MemberReport, b: MemberReport): boolean {
-  return (
-    a.follows === b.follows &&
-    a.unfollowed === b.unfollowed &&
-    a.unusableLogins === b.unusableLogins &&
-    a.works.join() === b.works.join()
-  );
-}

@@ -1,4 +1,5 @@
-import { emptyReport, type MemberReport, sameReport } from '../../domain/member-report.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { emptyReport, type MemberReport } from '../../domain/member-report.ts';
 import { defaultShardCount } from '../../domain/partition.ts';
 import { isWell, planShards } from '../../domain/plan-shards.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -223,7 +224,7 @@ export class ShardKeeper {
     this.unwell = await this.deps.fitness?.review(fleet.members.filter((member) => member !== me));
     // The database came back without it, or it shows another trouble than ours.
     const isAsShown = me.unwell?.trouble === this.unwell?.trouble && me.unwell?.unhealthy === this.unwell?.unhealthy;
-    if (me.version === '' || !isAsShown || !sameReport(me.report ?? emptyReport, this.report()))
+    if (me.version === '' || !isAsShown || !isDeepStrictEqual(me.report ?? emptyReport, this.report()))
       await store.introduce(lease.lane, lease.epoch, this.introduction());
     const live = new Set(fleet.members.map(({ lane }) => lane));
     metrics.shardsUnassigned.set(fleet.assignments.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
