@@ -43,9 +43,7 @@ interface PlanOptions {
   readonly overdueMs: number;
 }
 
-interface Part {
-  readonly lane: number;
-  readonly weight: number;
+interface Part extends Pick<FleetMember, 'lane' | 'weight' | 'spareWeight'> {
   readonly steady: boolean;
   readonly isWell: boolean;
   readonly held: number;
@@ -114,29 +112,18 @@ function partsOf(
   steadyMs: number,
 ): readonly Part[] {
   const inOrder = members.toSorted((a, b) => a.lane - b.lane);
-  const counts = new Map(inOrder.map(({ lane }) => [lane, { held: 0, pinned: 0 }]));
-  for (const { lane, pinned } of assignments) {
-    const count = lane === undefined ? undefined : counts.get(lane);
-    if (count === undefined) continue;
-    count.held += 1;
-    if (pinned) count.pinned += 1;
-  }
-  const counted = inOrder.map((member) => ({ ...member, ...(counts.get(member.lane) ?? { held: 0, pinned: 0 }) }));
+  const byLane = Map.groupBy(assignments, ({ lane }) => lane);
+  const counted = inOrder.map((member) => {
+    const own = byLane.get(member.lane) ?? [];
+    return { ...member, held: own.length, pinned: own.filter(({ pinned }) => pinned).length };
+  });
   const shareOf = sharesByWeight(counted, assignments.length);
   const shares = counted.map((member) => {
-    const { lane, weight, held, livedMs } = member;
     const share = shareOf(member);
-    return {
-      lane,
-      weight,
-      steady: livedMs >= steadyMs,
-      isWell: isWell(member),
-      held,
-      target: Math.floor(share),
-      share,
-    };
+    const steady = member.livedMs >= steadyMs;
+    return { ...member, steady, isWell: isWell(member), target: Math.floor(share), share };
   });
-  if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, assignments);
+  if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, assignments);
   const rounded = shares.reduce((sum, { target }) => sum + target, 0);
   const up = shares
     .filter(({ share, target }) => share > target)
@@ -153,15 +140,10 @@ function partsOf(
  * All want none: each one keeps the shards it holds, and the free ones go to those that are only
  * unhealthy. A shard is better with an unhealthy member than with none.
  */
-function withFreeOnes(
-  parts: readonly Part[],
-  members: readonly FleetMember[],
-  assignments: readonly ShardAssignment[],
-): readonly Part[] {
-  const spare = members.flatMap(({ lane, spareWeight: weight = 0 }) => {
-    const held = parts.find((part) => part.lane === lane)?.held ?? 0;
-    return weight > 0 ? [{ lane, held, weight }] : [];
-  });
+function withFreeOnes(parts: readonly Part[], assignments: readonly ShardAssignment[]): readonly Part[] {
+  const spare = parts.flatMap(({ lane, held, spareWeight: weight = 0 }) =>
+    weight > 0 ? [{ lane, held, weight }] : [],
+  );
   const dealt = Map.groupBy(
     leastLoaded(spare, assignments.filter(({ lane }) => lane === undefined).length),
     (lane) => lane,
@@ -231,11 +213,7 @@ function toTakeOver(
   return over.filter((assignment, index) => takers[index] === mine.lane || assignment === last);
 }
 
-interface Loaded {
-  readonly lane: number;
-  readonly held: number;
-  readonly weight: number;
-}
+type Loaded = Pick<Part, 'lane' | 'held' | 'weight'>;
 
 /**
  * The lanes that get so many shards one after the other, each time the one with least for its
