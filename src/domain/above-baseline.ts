@@ -1,6 +1,7 @@
 import type { Baseline, Command, Reason } from './command.ts';
 import { compareInstants } from './instant.ts';
 import { type Order, parseVersion } from './order.ts';
+import { present } from './present.ts';
 import type { Because, Fact, Finding, ResolvingUpdate, Verdict } from './resolving.ts';
 import { traits } from './streams.ts';
 
@@ -85,9 +86,7 @@ export function pendingAfter(
 ): SeenPending | undefined {
   const { revision, sourceVersion, order } = update;
   if (pending === undefined)
-    return rival
-      ? undefined
-      : { revision, ...(sourceVersion !== undefined && { sourceVersion }), updatedAt: order.updatedAt };
+    return rival ? undefined : present({ revision, sourceVersion, updatedAt: order.updatedAt });
   // The recorded place has no instant. The update has it.
   return pending.revision === revision ? { ...pending, updatedAt: order.updatedAt } : pending;
 }
@@ -113,18 +112,18 @@ function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', upda
   return {
     kind: 'update',
     code: because,
-    detail: {
+    detail: present({
       stream: order.stream,
       orderId: order.orderId,
       revision,
-      ...(sourceVersion !== undefined && { sourceVersion: String(sourceVersion) }),
-      ...(sourceEpoch !== 0 && { sourceEpoch }),
+      sourceVersion: sourceVersion?.toString(),
+      sourceEpoch: sourceEpoch === 0 ? undefined : sourceEpoch,
       cause,
       status: order.status,
       pendingAction: order.pendingAction,
       working: order.working,
       cumQty: order.cumQty,
-    },
+    }),
   };
 }
 
@@ -153,14 +152,13 @@ export function verdictBy(
     event: `verdict_${result}`,
     because,
     orderId: update.order.orderId,
-    ...(reason !== undefined && { reason }),
+    ...present({ reason }),
     evidence: factOf(because, update),
   };
 }
 
 export function reachedBy(update: ResolvingUpdate, { revision, sourceVersion }: SeenPending): Finding {
-  const at = sourceVersion === undefined ? { revision } : { revision, sourceVersion };
-  return { kind: 'reached', at, evidence: factOf('seen_pending', update) };
+  return { kind: 'reached', at: present({ revision, sourceVersion }), evidence: factOf('seen_pending', update) };
 }
 
 export function flaggedBy(update: ResolvingUpdate): Finding {

@@ -99,7 +99,7 @@ function nextOrder(head: Head, { view }: Observation, own: OwnFields): Reduction
   const { correction } = head.join as AccountMemory;
   const read = { epoch: correction?.epoch ?? 0, readAt: view.updatedAt };
   const join = memoryOf(joined, order, read, { former: head.order.commandId });
-  return beginNext(head, order, { join });
+  return beginNext(head, order, join);
 }
 
 function withoutEffect(held: AccountJoin, view: OrderView, dispute: Doubt | undefined): Reduction {

@@ -1,6 +1,7 @@
 import { type Command, isFinal, isOfSecurities } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import { type Order, orderWord, type Stream } from './order.ts';
+import { present } from './present.ts';
 
 /** A limit can name these instruments. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
@@ -168,12 +169,14 @@ function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[Limi
   if (before === undefined) return false;
   if (after === undefined) return true;
   const direction = directions[name];
-  if (direction === 'longer')
-    return (after as readonly string[]).some((each) => !(before as readonly string[]).includes(each));
-  if (direction === 'shorter')
-    return (before as readonly string[]).some((each) => !(after as readonly string[]).includes(each));
+  if (direction === 'longer') return hasMore(after, before);
+  if (direction === 'shorter') return hasMore(before, after);
   const order = compareDecimals(String(after), String(before));
   return direction === 'higher' ? order > 0 : order < 0;
+}
+
+function hasMore(list: unknown, other: unknown): boolean {
+  return (list as readonly string[]).some((each) => !(other as readonly string[]).includes(each));
 }
 
 /** The quantity one command would add to the market if it was applied. */
@@ -215,7 +218,7 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
     accountId,
     stream,
     symbol: instrument.symbol,
-    ...(instrument.outcome !== undefined && { outcome: instrument.outcome }),
+    ...present({ outcome: instrument.outcome }),
     side,
     quantity: subtractDecimals(asked, worked),
   };

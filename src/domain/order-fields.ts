@@ -12,6 +12,7 @@ import {
   type WorkingTerms,
 } from './order.ts';
 import { addChangedHistory, addChangedTerms, type Before } from './order-code.ts';
+import { present } from './present.ts';
 import { traits } from './streams.ts';
 import { contradictsContent, contradictsInstrument } from './view-content.ts';
 
@@ -179,15 +180,11 @@ export function ownOfNext({ order }: Head, own: OwnFields): OwnFields {
 export function beginNext(
   before: Head,
   order: Order,
-  { join, sourceVersion }: Pick<Head, 'join' | 'sourceVersion'>,
+  join: Head['join'],
+  sourceVersion?: bigint,
 ): Extract<Reduction, { result: 'applied' }> {
   const fill = deriveFill(undefined, order, true);
-  const head: Head = {
-    order,
-    revision: before.revision + 1,
-    join,
-    ...(sourceVersion !== undefined && { sourceVersion }),
-  };
+  const head: Head = { order, revision: before.revision + 1, join, ...present({ sourceVersion }) };
   const changed = changedFields(undefined, order);
-  return { result: 'applied', head, changed, ...(fill !== undefined && { fill }), begins: true };
+  return { result: 'applied', head, changed, ...present({ fill }), begins: true };
 }

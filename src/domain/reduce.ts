@@ -15,6 +15,7 @@ import {
   ownFields,
   ownOfNext,
 } from './order-fields.ts';
+import { present } from './present.ts';
 import { traits } from './streams.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
@@ -134,7 +135,7 @@ function nextOrder(head: Head, observation: Observation, own: OwnFields): Reduct
   const order = composeOrder(view, inEpoch(ownOfNext(head, own), sourceEpoch));
   const former = head.order.commandId;
   const join: PredictionMemory = { openedAt: view.updatedAt, incarnation: order.incarnation, former };
-  return beginNext(head, order, { join: { ...join }, ...(sourceVersion !== undefined && { sourceVersion }) });
+  return beginNext(head, order, { ...join }, sourceVersion);
 }
 
 function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
@@ -261,7 +262,7 @@ export function reduceUnreadable(
   const head = {
     ...fresh.head,
     revision: stored.revision + 1,
-    ...(version !== undefined && { sourceVersion: version }),
+    ...present({ sourceVersion: version }),
   };
   return { ...rest, head, correction: true, doubt: 'contradicted' };
 }

@@ -130,7 +130,7 @@ function replaceEnded(update: ResolvingUpdate, successor: Resolving['successor']
   const { order } = update;
   if (successor === undefined) {
     const reference = order.clientOrderRef ?? order.clOrdId;
-    return { kind: 'look_for_successor', orderId: order.orderId, ...(reference !== undefined && { reference }) };
+    return { kind: 'look_for_successor', orderId: order.orderId, reference };
   }
   if (successor.orderId === undefined) return endedFirst(update);
   const message = `the order was ${order.status}, and order ${successor.orderId} took its place`;

@@ -92,8 +92,7 @@ export function resolveSuccessor(resolving: Resolving): Finding {
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order) || !isTerminal(order.status)) continue;
     const reference = attempts.at(-1)?.attemptId;
-    if (successor === undefined)
-      return { kind: 'look_for_successor', orderId: request.orderId, ...(reference !== undefined && { reference }) };
+    if (successor === undefined) return { kind: 'look_for_successor', orderId: request.orderId, reference };
     if (successor.orderId !== undefined) return nothing;
     return endedFirst(update);
   }

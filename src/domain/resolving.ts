@@ -108,7 +108,7 @@ export type Finding =
    * Replace: the order ended otherwise. `moot`, once a complete read has looked for an order that
    * replaced it.
    */
-  | { readonly kind: 'look_for_successor'; readonly orderId: string; readonly reference?: string }
+  | { readonly kind: 'look_for_successor'; readonly orderId: string; readonly reference?: string | undefined }
   /**
    * The platform lost its store: versions began anew, and no update after the baseline can be
    * compared with it. The command stays as it is, and a person has to look.
