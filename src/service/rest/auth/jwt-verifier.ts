@@ -1,5 +1,4 @@
 import {
-  type CryptoKey,
   createLocalJWKSet,
   decodeProtectedHeader,
   errors,
@@ -168,7 +167,7 @@ export class JwtVerifier {
       return await this.judgeBy(token, keys);
     } catch (error) {
       if (error instanceof errors.JWKSMultipleMatchingKeys) return this.judgeByEach(token, error);
-      return error instanceof errors.JWKSNoMatchingKey ? 'no_key' : this.refusalOf(error);
+      return error instanceof errors.JWKSNoMatchingKey ? 'no_key' : refusalOf(error, this.options);
     }
   }
 
@@ -179,16 +178,16 @@ export class JwtVerifier {
   private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<AuthResult | 'no_key'> {
     for await (const key of keys) {
       try {
-        return await this.judgeBy(token, key);
+        return await this.judgeBy(token, () => key);
       } catch (error) {
-        if (!(error instanceof errors.JWSSignatureVerificationFailed)) return this.refusalOf(error);
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) return refusalOf(error, this.options);
       }
     }
     return 'no_key';
   }
 
   /** Rejects as `jwtVerify` does. */
-  private async judgeBy(token: string, by: JWTVerifyGetKey | CryptoKey): Promise<AuthResult> {
+  private async judgeBy(token: string, keyOf: JWTVerifyGetKey): Promise<AuthResult> {
     const { issuer, audience, algorithms } = this.options;
     const options = {
       issuer,
@@ -198,8 +197,7 @@ export class JwtVerifier {
       requiredClaims: ['exp', 'sub'],
       currentDate: new Date(this.deps.clock.nowMs()),
     };
-    const { payload, protectedHeader } =
-      typeof by === 'function' ? await jwtVerify(token, by, options) : await jwtVerify(token, by, options);
+    const { payload, protectedHeader } = await jwtVerify(token, keyOf, options);
     const why = this.otherThanAccess(protectedHeader.typ, payload);
     return why === undefined ? readClaims(issuer, payload) : { kind: 'refused', reason: 'claims', why };
   }
@@ -215,13 +213,6 @@ export class JwtVerifier {
     if (expected === 'at+jwt' || (said !== undefined && said !== 'jwt')) return { claim: 'typ', found: typ, expected };
     const claim = ofIdTokens.find((each) => payload[each] !== undefined);
     return claim && { claim, found: 'given', expected: 'none: only an ID token has it' };
-  }
-
-  private refusalOf(error: unknown): AuthResult {
-    const kind = refusalOf(error);
-    return kind === 'unavailable'
-      ? { kind }
-      : { kind: 'refused', reason: kind, ...describeRefusal(error, this.options) };
   }
 }
 
@@ -242,20 +233,30 @@ function words(claim: unknown): readonly string[] {
   return Array.isArray(claim) ? claim.filter((word) => typeof word === 'string') : [];
 }
 
-function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malformed' | 'unavailable' {
-  if (error instanceof errors.JWTExpired) return 'expired';
-  if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
-  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
-    return 'signature';
-  if (
-    error instanceof errors.JWTInvalid ||
-    error instanceof errors.JWSInvalid ||
-    error instanceof errors.JOSENotSupported
-  )
-    return 'malformed';
+/** With the claim behind an error of `jwtVerify`, if it is about one. */
+function refusalOf(error: unknown, { issuer, audience, algorithms, jwksUrl }: JwtVerifierOptions): AuthResult {
+  const kind = 'refused';
+  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, payload } = error;
+    const expected: Readonly<Record<string, string>> = {
+      iss: issuer,
+      aud: audience,
+      exp: 'later than now',
+      nbf: 'not later than now',
+    };
+    const reason = error instanceof errors.JWTExpired ? 'expired' : 'claims';
+    return { kind, reason, why: { claim, found: payload[claim], expected: expected[claim] ?? 'given' } };
+  }
+  const reason = 'signature';
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return { kind, reason, why: { claim: 'alg', found: undefined, expected: algorithms } };
+  if (error instanceof errors.JWSSignatureVerificationFailed)
+    return { kind, reason, why: { claim: reason, found: 'of another key', expected: `of a key of ${jwksUrl}` } };
+  const malformed = [errors.JWTInvalid, errors.JWSInvalid, errors.JOSENotSupported];
+  if (malformed.some((each) => error instanceof each)) return { kind, reason: 'malformed' };
   // A published key that can't be used. A fault of our own ends here too; it is safer to let no
   // caller in then.
-  return 'unavailable';
+  return { kind: 'unavailable' };
 }
 
 const logEveryMs = 60_000;
@@ -302,22 +303,4 @@ function headerOf(token: string): { readonly alg?: unknown; readonly kid?: unkno
 
 function shown(value: unknown): string {
   return value === undefined ? 'missing' : (JSON.stringify(value) ?? '').slice(0, mostChars);
-}
-
-/** The claim behind an error of `jwtVerify`. Nothing if it is about none. */
-function describeRefusal(error: unknown, options: JwtVerifierOptions): { readonly why?: Why } {
-  const { issuer, audience, algorithms, jwksUrl } = options;
-  if (error instanceof errors.JOSEAlgNotAllowed)
-    return { why: { claim: 'alg', found: undefined, expected: algorithms } };
-  if (error instanceof errors.JWSSignatureVerificationFailed)
-    return { why: { claim: 'signature', found: 'of another key', expected: `of a key of ${jwksUrl}` } };
-  if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)) return {};
-  const { claim, payload } = error;
-  const expected: Readonly<Record<string, string>> = {
-    iss: issuer,
-    aud: audience,
-    exp: 'later than now',
-    nbf: 'not later than now',
-  };
-  return { why: { claim, found: payload[claim], expected: expected[claim] ?? 'given' } };
 }
