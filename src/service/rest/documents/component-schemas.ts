@@ -27,7 +27,7 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
         // Client generators make a class's name from the title.
         {
           title: id,
-          ...(description !== undefined && { description }),
+          description,
           ...withVarnames(id, withTypeNull(schema, all, root)),
         },
       ]),

@@ -3,25 +3,24 @@ import { resolutionBody } from '../../../../contract/command-bodies.ts';
 import { commandResultRecord } from '../../../../contract/command-result.ts';
 import { commandAnswer, commandHistory, commandPage, probeAnswer } from '../../../../contract/rest-answers.ts';
 import { replaceableSecurities } from '../../../../domain/streams.ts';
-import { type Example, example } from './example.ts';
+import { accountId, attemptId, commandId, type Example, example, orderId } from './example.ts';
 
 type Command = z.input<typeof commandAnswer>;
 
-const commandId = 'c8615a5c-8335-4ac6-8d1c-6f1167573422';
-const orderId = '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11';
 const predictionId = '301c73d7-a906-427d-af06-725ff8476cec';
 
 const sent = {
-  attemptId: 'tm-35c5371f-8f0a-4c6e-a1c4-5d2e6f70a801',
+  attemptId,
   number: 1,
   preparedAt: '2026-11-21T14:30:00.101Z',
   sendingAt: '2026-11-21T14:30:00.104Z',
 };
 const answeredAt = '2026-11-21T14:30:00.131Z';
+const resolvedAt = '2026-11-21T14:30:00.140Z';
 
 const common = {
   commandId,
-  accountId: 'SIM-1001',
+  accountId,
   unresolved: false,
   presumedAbsent: false,
   principal: 'desk',
@@ -29,7 +28,7 @@ const common = {
   version: 3,
   misses: 0,
   createdAt: '2026-11-21T14:30:00.100Z',
-  updatedAt: '2026-11-21T14:30:00.140Z',
+  updatedAt: resolvedAt,
   deadlineAt: '2026-11-21T14:30:10.100Z',
   links: { self: `/v1/commands/${commandId}` },
 };
@@ -44,7 +43,7 @@ const placed: Command = {
   state: 'applied',
   terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
   callerRef: 'mine-7',
-  resolvedAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt,
   attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
   links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/account/${orderId}` },
 };
@@ -57,7 +56,7 @@ const refused: Command = {
   result: 'refused',
   state: 'refused',
   reason: { code: 'REJECTED_BY_PLATFORM', message: 'Insufficient buying power', status: 422 },
-  resolvedAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt,
   attempts: [{ ...sent, epoch: '3', state: 'refused', answeredAt }],
   links: common.links,
 };
@@ -90,7 +89,7 @@ const ofPrediction = {
     cumQty: '0',
     pendingAction: 'none',
   },
-  resolvedAt: '2026-11-21T14:30:00.140Z',
+  resolvedAt,
   attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
   links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/prediction/${predictionId}` },
 } satisfies Partial<Command>;
@@ -112,7 +111,7 @@ const answer = {
   number: 1,
   kind: 'answer' as const,
   code: 'accepted',
-  attemptId: sent.attemptId,
+  attemptId,
   at: answeredAt,
   detail: { status: 200 },
 };
@@ -120,8 +119,8 @@ const landed = {
   number: 2,
   kind: 'update' as const,
   code: 'landed',
-  attemptId: sent.attemptId,
-  at: '2026-11-21T14:30:00.140Z',
+  attemptId,
+  at: resolvedAt,
   detail: {
     stream: 'account',
     orderId,
@@ -137,14 +136,14 @@ const timeout = {
   number: 1,
   kind: 'note' as const,
   code: 'timeout',
-  attemptId: sent.attemptId,
+  attemptId,
   at: '2026-11-21T14:30:05.104Z',
   detail: {},
 };
 
 const began = [
-  { what: 'prepared' as const, at: sent.preparedAt, attemptId: sent.attemptId, number: 1 },
-  { what: 'sending' as const, at: sent.sendingAt, attemptId: sent.attemptId, number: 1 },
+  { what: 'prepared' as const, at: sent.preparedAt, attemptId, number: 1 },
+  { what: 'sending' as const, at: sent.sendingAt, attemptId, number: 1 },
 ];
 
 /** Commands, as each kind is answered. */
@@ -168,7 +167,7 @@ export const commandExamples: readonly Example[] = [
     },
     timeline: [
       ...began,
-      { what: 'answered', at: answeredAt, attemptId: sent.attemptId, number: 1, state: 'accepted' },
+      { what: 'answered', at: answeredAt, attemptId, number: 1, state: 'accepted' },
       { what: 'evidence', ...answer },
       { what: 'evidence', ...landed },
     ],
@@ -198,7 +197,7 @@ export const commandExamples: readonly Example[] = [
     unresolved: 0,
     probes: 1,
     resolved: [{ commandId, result: 'applied' }],
-    plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'account', commands: [commandId] }],
+    plan: [{ accountId, stream: 'account', read: 'account', commands: [commandId] }],
   }),
   example(commandResultRecord, 'applied', {
     eventId: `${commandId}:3`,
@@ -207,16 +206,16 @@ export const commandExamples: readonly Example[] = [
     version: 3,
     kind: 'place',
     stream: 'account',
-    accountId: 'SIM-1001',
+    accountId,
     orderId,
     orderStatus: 'new',
     callerRef: 'mine-7',
     result: 'applied',
     state: 'applied',
-    terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
+    terms: placed.terms,
     attempts: [{ ...sent, state: 'accepted', answeredAt }],
     createdAt: common.createdAt,
-    at: common.updatedAt,
-    resolvedAt: common.updatedAt,
+    at: resolvedAt,
+    resolvedAt,
   }),
 ];

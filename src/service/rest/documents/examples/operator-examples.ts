@@ -13,29 +13,37 @@ import {
 import { limitList, limitsBody } from '../../../../contract/limit-bodies.ts';
 import { previewAnswer } from '../../../../contract/preview-answer.ts';
 import { cancelAfterAnswer, cancelAllAnswer, exposureList } from '../../../../contract/rest-answers.ts';
-import { type Example, example } from './example.ts';
+import { accountId, type Example, example, orderId } from './example.ts';
+
+const bounds = { maxQuantity: '500', collarPercent: '5' };
+const closing = 'smaller size until the close';
+const missing = 'the venue shows an order that we do not';
+const wrongFeed = 'the price feed looks wrong';
+const rightFeed = 'the feed is right again';
+const cancelId = '9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01';
+const at = '2026-11-21T14:31:00.000Z';
 
 const halt = {
   haltId: '42',
-  scope: { kind: 'account' as const, accountId: 'SIM-1001' },
+  scope: { kind: 'account' as const, accountId },
   cause: 'operator',
-  reason: 'the price feed looks wrong',
+  reason: wrongFeed,
   by: 'desk',
-  since: '2026-11-21T14:31:00.000Z',
+  since: at,
 };
 
 const approval: z.input<typeof approvalAnswer>['approval'] = {
   approvalId: '0b1d8c55-3a51-4a52-9f0c-6c6d3f1e8a10',
   action: { kind: 'resume', scope: { kind: 'service' } },
   by: 'desk',
-  reason: 'the feed is right again',
+  reason: rightFeed,
   requestedAt: '2026-11-21T14:40:00.000Z',
   expiresAt: '2026-11-21T15:40:00.000Z',
 };
 
 /** Operators' acts, and their answers. */
 export const operatorExamples: readonly Example[] = [
-  example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
+  example(reasonBody, 'reason', { reason: wrongFeed }),
   example(haltList, 'halted', { halts: [halt] }),
   example(haltAnswer, 'halted everywhere', { halts: [halt] }),
   example(resumeAnswer, 'resumed', { halts: [], cleared: [halt] }),
@@ -45,7 +53,7 @@ export const operatorExamples: readonly Example[] = [
     inForce: false,
     clearedAt: '2026-11-21T14:40:00.000Z',
     clearedBy: 'desk',
-    clearedReason: 'the feed is right again',
+    clearedReason: rightFeed,
   }),
   example(approvalAnswer, 'waiting', { approval }),
   example(approvalList, 'waiting', { items: [approval] }),
@@ -55,13 +63,13 @@ export const operatorExamples: readonly Example[] = [
     inForce: false,
     orders: [
       {
-        accountId: 'SIM-1001',
+        accountId,
         stream: 'account',
-        orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
-        commandId: '9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01',
+        orderId,
+        commandId: cancelId,
         result: 'applied',
         state: 'applied',
-        links: { self: '/v1/commands/9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01' },
+        links: { self: `/v1/commands/${cancelId}` },
       },
     ],
     places: [],
@@ -70,7 +78,7 @@ export const operatorExamples: readonly Example[] = [
   }),
   example(previewAnswer, 'a limit that refuses', {
     stream: 'account',
-    accountId: 'SIM-1001',
+    accountId,
     terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '600', timeInForce: 'DAY', price: '187.5' },
     quantity: '600',
     value: '112500',
@@ -82,22 +90,22 @@ export const operatorExamples: readonly Example[] = [
     refusals: [
       { code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 500, and with this command it would be 600' },
     ],
-    at: '2026-11-21T14:31:00.000Z',
+    at,
   }),
-  example(cancelAfterBody, 'armed', { seconds: 30, accountIds: ['SIM-1001'] }),
-  example(cancelAfterAnswer, 'armed', { accountIds: ['SIM-1001'], firesAt: '2026-11-21T14:31:30.000Z' }),
+  example(cancelAfterBody, 'armed', { seconds: 30, accountIds: [accountId] }),
+  example(cancelAfterAnswer, 'armed', { accountIds: [accountId], firesAt: '2026-11-21T14:31:30.000Z' }),
   example(limitsBody, 'change', {
-    accountId: 'SIM-1001',
-    bounds: { maxQuantity: '500', collarPercent: '5', ordersPerMinute: null },
-    reason: 'smaller size until the close',
+    accountId,
+    bounds: { ...bounds, ordersPerMinute: null },
+    reason: closing,
   }),
   example(limitList, 'limits', {
     items: [
       {
-        accountId: 'SIM-1001',
-        bounds: { maxQuantity: '500', collarPercent: '5' },
+        accountId,
+        bounds,
         changedBy: 'desk',
-        reason: 'smaller size until the close',
+        reason: closing,
         changedAt: '2026-11-21T14:00:00.000Z',
       },
     ],
@@ -106,7 +114,7 @@ export const operatorExamples: readonly Example[] = [
     items: [
       {
         stream: 'account',
-        accountId: 'SIM-1001',
+        accountId,
         isSim: true,
         openOrders: 12,
         state: 'live',
@@ -121,7 +129,7 @@ export const operatorExamples: readonly Example[] = [
     ],
     statesKnown: true,
   }),
-  example(readAccountBody, 'read', { reason: 'the venue shows an order that we do not', stream: 'account' }),
+  example(readAccountBody, 'read', { reason: missing, stream: 'account' }),
   example(backfillBody, 'month', { reason: 'the account was moved to us', from: '2026-11-01T00:00:00Z' }),
   example(accountRepairList, 'repairs', {
     items: [
@@ -130,8 +138,8 @@ export const operatorExamples: readonly Example[] = [
         kind: 'read',
         stream: 'account',
         by: 'desk',
-        reason: 'the venue shows an order that we do not',
-        requestedAt: '2026-11-21T14:31:00.000Z',
+        reason: missing,
+        requestedAt: at,
         state: 'waiting',
       },
     ],
@@ -139,7 +147,7 @@ export const operatorExamples: readonly Example[] = [
   example(exposureList, 'exposure', {
     items: [
       {
-        accountId: 'SIM-1001',
+        accountId,
         stream: 'account',
         symbol: 'AAPL',
         side: 'buy',

@@ -5,28 +5,33 @@ import { replaceAccountBody, replaceBody } from '../../../../contract/replace-bo
 import { orderAnswer, orderCounts, orderPage, updatePage } from '../../../../contract/rest-answers.ts';
 import { updateRecord, watermarkRecord } from '../../../../contract/update-record.ts';
 import { replaceableSecurities } from '../../../../domain/streams.ts';
-import { type Example, example } from './example.ts';
+import { accountId, attemptId, commandId, type Example, example, orderId } from './example.ts';
 
-const equity: z.input<typeof normalisedOrder> = {
-  stream: 'account',
-  orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
-  accountId: 'SIM-1001',
-  instrument: { kind: 'equity', symbol: 'AAPL' },
+/** Both orders have these. */
+const shared = {
+  accountId,
   side: 'buy',
   orderType: 'limit',
-  timeInForce: 'day',
-  status: 'partially_filled',
-  statusRaw: 'PARTIALLY_FILLED',
+  status: 'partially_filled' as const,
   certainty: 'certain',
   pendingAction: 'none',
+};
+
+const equity: z.input<typeof normalisedOrder> = {
+  ...shared,
+  stream: 'account',
+  orderId,
+  instrument: { kind: 'equity', symbol: 'AAPL' },
+  timeInForce: 'day',
+  statusRaw: 'PARTIALLY_FILLED',
   quantity: '10',
   price: '187.5',
   working: { quantity: '10', price: '187.5', orderType: 'limit' },
   cumQty: '4',
   leavesQty: '6',
   avgPrice: '187.45',
-  clOrdId: 'tm-35c5371f-8f0a-4c6e-a1c4-5d2e6f70a801',
-  commandId: 'c8615a5c-8335-4ac6-8d1c-6f1167573422',
+  clOrdId: attemptId,
+  commandId,
   callerRef: 'mine-7',
   origin: 'tidemark',
   createdAt: '2026-11-21T14:30:00.120Z',
@@ -35,17 +40,12 @@ const equity: z.input<typeof normalisedOrder> = {
 
 /** Replaced from 0.42: the submitted price stays, the venue works on the new one. */
 const prediction: z.input<typeof normalisedOrder> = {
+  ...shared,
   stream: 'prediction',
   orderId: '301c73d7-a906-427d-af06-725ff8476cec',
-  accountId: 'SIM-1001',
   instrument: { kind: 'prediction', symbol: 'FED-CUT-DEC26', outcome: 'YES' },
-  side: 'buy',
-  orderType: 'limit',
   timeInForce: 'gtc',
-  status: 'partially_filled',
   statusRaw: 'partially_filled',
-  certainty: 'certain',
-  pendingAction: 'none',
   quantity: '92',
   price: '0.42',
   working: { quantity: '92', price: '0.46', orderType: 'limit' },
@@ -64,30 +64,31 @@ function named(order: typeof equity, revision: number) {
   return { stream, orderId, accountId, revision, order };
 }
 
+const change = {
+  schema: 'tidemark.order-update.v1' as const,
+  generation: 1,
+  cause: 'stream' as const,
+  changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
+};
+
 const equityUpdate: z.input<typeof updateRecord> = {
   ...named(equity, 3),
-  eventId: `account:${equity.orderId}:3`,
-  schema: 'tidemark.order-update.v1',
-  generation: 1,
+  ...change,
+  eventId: `account:${orderId}:3`,
   lane: 0,
   batch: '40199',
-  cause: 'stream',
   occurredAt: '2026-11-21T14:30:01.004Z',
   observedAt: '2026-11-21T14:30:01.010Z',
-  changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
   fill: { quantity: '4', price: '187.45', inferred: true },
 };
 
 const predictionUpdate: z.input<typeof updateRecord> = {
   ...named(prediction, 2),
+  ...change,
   eventId: `prediction:${prediction.orderId}:2`,
-  schema: 'tidemark.order-update.v1',
-  generation: 1,
   sourceVersion: '9007199254740993',
-  cause: 'stream',
   occurredAt: '2026-11-21T13:28:55.545Z',
   observedAt: '2026-11-21T13:28:55.551Z',
-  changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
   fill: { quantity: '14', price: '0.46', inferred: false },
 };
 
@@ -102,7 +103,7 @@ const mark = {
 /** Orders and their records, and the bodies that place and replace them. */
 export const orderExamples: readonly Example[] = [
   example(placeAccountBody, 'limit', {
-    accountId: 'SIM-1001',
+    accountId,
     symbol: 'AAPL',
     side: 'BUY',
     type: 'LIMIT',
@@ -112,7 +113,7 @@ export const orderExamples: readonly Example[] = [
     clientId: 'mine-7',
   }),
   example(placeAccountBody, 'spread', {
-    accountId: 'SIM-1001',
+    accountId,
     symbol: 'AAPL',
     side: 'BUY',
     type: 'LIMIT',
@@ -125,7 +126,7 @@ export const orderExamples: readonly Example[] = [
     ],
   }),
   example(placePredictionBody, 'limit', {
-    accountId: 'SIM-1001',
+    accountId,
     symbol: 'FED-CUT-DEC26',
     outcome: 'YES',
     side: 'buy',
@@ -135,8 +136,8 @@ export const orderExamples: readonly Example[] = [
     price: '0.42',
     clientOrderRef: 'mine-8',
   }),
-  example(replaceAccountBody, 'price', { accountId: 'SIM-1001', stream: replaceableSecurities[0], price: '187.6' }),
-  example(replaceBody, 'price', { accountId: 'SIM-1001', price: '0.46' }),
+  example(replaceAccountBody, 'price', { accountId, stream: replaceableSecurities[0], price: '187.6' }),
+  example(replaceBody, 'price', { accountId, price: '0.46' }),
   example(orderAnswer, 'equity', equityAnswer),
   example(orderAnswer, 'prediction', predictionAnswer),
   example(orderPage, 'page', { items: [equityAnswer, predictionAnswer], next: 'eyJ2IjoxfQ' }),
@@ -153,7 +154,7 @@ export const orderExamples: readonly Example[] = [
   example(watermarkRecord, 'heartbeat', {
     ...mark,
     eventId: 'f2c9a6b0-51c7-4b9c-8e5e-0d6f4a1b2c3d',
-    accountIds: ['SIM-1001', 'SIM-1002', 'SIM-1003'],
+    accountIds: [accountId, 'SIM-1002', 'SIM-1003'],
     event: 'heartbeat',
     at: '2026-11-21T14:31:00.000Z',
     proof: { lane: 0, generation: 1, after: '40181', upTo: '40207', count: 541, hash: '07d4a1c9e35b' },
@@ -161,13 +162,13 @@ export const orderExamples: readonly Example[] = [
   example(watermarkRecord, 'resynchronised', {
     ...mark,
     eventId: '0e7d5c4b-93a1-4f7e-b6d2-8c9b0a1f2e3d',
-    accountIds: ['SIM-1001'],
+    accountIds: [accountId],
     event: 'resynchronised',
     at: '2026-11-21T14:30:59.120Z',
     from: '2026-11-21T14:30:41.000Z',
     to: '2026-11-21T14:30:59.120Z',
     ordersRead: 4,
     ordersRepaired: 1,
-    repairedOrderIds: ['5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11'],
+    repairedOrderIds: [orderId],
   }),
 ];

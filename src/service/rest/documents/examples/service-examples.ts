@@ -10,18 +10,21 @@ import {
 import { fleetAnswer } from '../../../../contract/fleet-answer.ts';
 import { consumersAnswer, historyAnswer } from '../../../../contract/pipeline-answers.ts';
 import { callerAnswer, statusAnswer } from '../../../../contract/status-answer.ts';
-import { type Example, example } from './example.ts';
+import { accountId, type Example, example, orderId } from './example.ts';
 
 const at = '2026-11-21T14:31:00.000Z';
+const startedAt = '2026-11-21T13:00:00.000Z';
+const lostAt = '2026-11-21T14:30:41.000Z';
+const lastEvent = '2026-11-21T14:30:01.010Z';
 
 const row: z.input<typeof deadLettersPage>['items'][number] = {
   id: '17',
   stream: 'account',
-  accountId: 'SIM-1001',
-  orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
+  accountId,
+  orderId,
   reason: 'bad_decimal',
   detail: 'price is not a decimal',
-  observedAt: '2026-11-21T14:30:01.010Z',
+  observedAt: lastEvent,
   recordedAt: '2026-11-21T14:30:01.020Z',
 };
 
@@ -49,7 +52,7 @@ const status: z.input<typeof statusAnswer> = {
       {
         name: 'account_not_live',
         detail: '1 of 2 account streams not live; account SIM-1001 is down',
-        since: '2026-11-21T14:30:41.000Z',
+        since: lostAt,
         runbook: 'SourceNeverLive',
         link: '/v1/accounts',
       },
@@ -71,9 +74,9 @@ const status: z.input<typeof statusAnswer> = {
     unhealthy: null,
     holder: 'tidemark-1',
     epoch: '3',
-    since: '2026-11-21T13:00:00.000Z',
+    since: startedAt,
     takeovers: 1,
-    takeover: { cause: 'expired', from: 'tidemark-0', idleMs: 8200, at: '2026-11-21T13:00:00.000Z', epoch: '3' },
+    takeover: { cause: 'expired', from: 'tidemark-0', idleMs: 8200, at: startedAt, epoch: '3' },
     fenced: { postgres: 0, kafka: 0 },
   },
   ingest: { queued: 0, paused: false },
@@ -88,19 +91,19 @@ const status: z.input<typeof statusAnswer> = {
       connected: false,
       paused: false,
       lastFrame: '2026-11-21T14:30:40.000Z',
-      lastEvent: '2026-11-21T14:30:01.010Z',
+      lastEvent,
       lastEnd: 'closed by the platform',
-      lastEndAt: '2026-11-21T14:30:41.000Z',
+      lastEndAt: lostAt,
     },
   ],
   accounts: [
     {
-      account: 'SIM-1001',
+      account: accountId,
       credential: 'desk',
       stream: 'account',
       state: 'down',
-      since: '2026-11-21T14:30:41.000Z',
-      lastEvent: '2026-11-21T14:30:01.010Z',
+      since: lostAt,
+      lastEvent,
       lastResync: '2026-11-21T13:00:02.000Z',
       lastAudit: '2026-11-21T14:29:00.000Z',
       sourceEpoch: 0,
@@ -122,7 +125,7 @@ export const serviceExamples: readonly Example[] = [
     principal: 'desk',
     signIn: true,
     scopes: ['orders:read', 'orders:write', 'ops:read'],
-    accounts: ['SIM-1001'],
+    accounts: [accountId],
     commands: 'on',
   }),
   example(statusAnswer, 'doubt', status),
