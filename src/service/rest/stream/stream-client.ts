@@ -19,9 +19,9 @@ export interface StreamReader {
   readonly principal: string;
   /** Already limited to the requested account. */
   readonly accounts: AccountScope;
-  readonly stream?: Stream;
+  readonly stream?: Stream | undefined;
   /** The event kinds wanted beside updates, and their start. Left out: updates only. */
-  readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition };
+  readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition } | undefined;
   /** Checks its token again, by present knowledge. Never rejects. */
   readonly judge: () => TokenVerdict | Promise<TokenVerdict>;
 }

@@ -114,11 +114,11 @@ export function heartbeat(id: string): string {
 }
 
 export function updateEvent(update: StreamedUpdate, id = `${update.seq}`): string {
-  return `id: ${id}\nevent: update\ndata: ${update.payload}\n\n`;
+  return eventText('update', update.payload, id);
 }
 
 export function resultOrHalt({ kind, payload }: StreamedEvent, id: string): string {
-  return `id: ${id}\nevent: ${kind}\ndata: ${payload}\n\n`;
+  return eventText(kind, payload, id);
 }
 
 /**
@@ -126,10 +126,14 @@ export function resultOrHalt({ kind, payload }: StreamedEvent, id: string): stri
  * Without it the id does not change.
  */
 export function resetEvent(reason: ResetReason, goingOnAfter?: string): string {
-  if (goingOnAfter === undefined) return `event: reset\ndata: {"reason":"${reason}"}\n\n`;
-  return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;
+  return eventText('reset', JSON.stringify({ reason, goingOnAfter }), goingOnAfter);
 }
 
 export function shutdownEvent(reason: ShutdownReason, id: string): string {
-  return `id: ${id}\nevent: shutdown\ndata: {"reason":"${reason}"}\n\n`;
+  return eventText('shutdown', JSON.stringify({ reason }), id);
+}
+
+function eventText(event: string, data: string, id: string | undefined): string {
+  const block = `event: ${event}\ndata: ${data}\n\n`;
+  return id === undefined ? block : `id: ${id}\n${block}`;
 }
