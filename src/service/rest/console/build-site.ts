@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 /** What a browser fetches, by name. A name has a digest of the content. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array>;
 
-interface SiteFile {
+export interface SiteFile {
   readonly type: string;
   readonly bytes: Uint8Array;
   readonly gzipped: Uint8Array;

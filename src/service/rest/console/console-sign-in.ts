@@ -18,7 +18,7 @@ export interface ConsoleSignInOptions {
 /** The answer of /console/sign-in.json. */
 interface SignInDocument {
   /** Left out: tokens only. Without `metadata`: the issuer has not answered the service yet. */
-  readonly issuer?: ConsoleSignInOptions & { readonly metadata?: Metadata };
+  readonly issuer?: ConsoleSignInOptions & { readonly metadata?: Metadata | undefined };
 }
 
 /**
@@ -45,8 +45,7 @@ export class ConsoleSignIn {
 
   document(): SignInDocument {
     if (this.options === undefined) return {};
-    const metadata = this.metadata?.known;
-    return { issuer: { ...this.options, ...(metadata !== undefined && { metadata }) } };
+    return { issuer: { ...this.options, metadata: this.metadata?.known } };
   }
 
   /** Origins that the page has to ask: for tokens, and to end them. */

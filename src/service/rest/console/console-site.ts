@@ -4,7 +4,7 @@ import type { Timer } from '../../../runtime/clock.ts';
 import { packageFile } from '../../../runtime/package-file.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
 import { sendProblem } from '../send-answer.ts';
-import { type BuiltSite, buildSite, type ConsoleFiles, filesIn, policyOf } from './build-site.ts';
+import { type BuiltSite, buildSite, type ConsoleFiles, filesIn, policyOf, type SiteFile } from './build-site.ts';
 import { ConsoleSignIn, type ConsoleSignInOptions, type IssuerMetadataDeps } from './console-sign-in.ts';
 
 interface ConsoleSiteOptions {
@@ -95,39 +95,29 @@ const forGood = 'public, max-age=31536000, immutable';
  * routes with its reader's token.
  */
 export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const built = await site.site();
+    if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
+    const path = request.url.split('?', 1)[0] ?? '';
+    if (path.startsWith('/console/app/')) return sendFile(built.files.get(path), request, reply);
+    const [, runbook] = /^\/console\/runbooks\/([\w-]+)\.md$/.exec(path) ?? [];
+    if (runbook !== undefined) return sendRunbook(built.runbooks.get(runbook), reply);
+    // For every screen's address: the page itself reads the address.
+    return reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', policyOf(site.signIn.origins()))
+      .header('cross-origin-opener-policy', 'same-origin')
+      .send(built.page);
+  };
   server.get('/', (_request, reply) => reply.redirect('/console', 302));
-  server.get('/console', (_request, reply) => sendPage(site, reply));
+  server.get('/console', answer);
   server.get('/console/sign-in.json', (_request, reply) =>
     reply.header('cache-control', 'no-store').send(site.signIn.document()),
   );
-  server.get('/console/*', (request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? '';
-    if (path.startsWith('/console/app/')) return sendFile(site, path, request, reply);
-    const [, runbook] = /^\/console\/runbooks\/([\w-]+)\.md$/.exec(path) ?? [];
-    return runbook === undefined ? sendPage(site, reply) : sendRunbook(site, runbook, reply);
-  });
+  server.get('/console/*', answer);
 }
 
-/** For every screen's address: the page itself reads the address. */
-async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<FastifyReply> {
-  const built = await site.site();
-  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
-  return reply
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', policyOf(site.signIn.origins()))
-    .header('cross-origin-opener-policy', 'same-origin')
-    .send(built.page);
-}
-
-async function sendFile(
-  site: ConsoleSite,
-  path: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const built = await site.site();
-  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
-  const file = built.files.get(path);
+function sendFile(file: SiteFile | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   reply.header('content-type', file.type).header('cache-control', forGood).header('vary', varyWith(reply));
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(Buffer.from(file.bytes));
@@ -135,10 +125,7 @@ async function sendFile(
 }
 
 /** Not for good, as its address stays the same when its text changes. */
-async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply): Promise<FastifyReply> {
-  const built = await site.site();
-  if (built === undefined) return sendProblem(reply, 'CONSOLE_UNAVAILABLE');
-  const file = built.runbooks.get(name);
+function sendRunbook(file: SiteFile | undefined, reply: FastifyReply): FastifyReply {
   if (file === undefined) return sendProblem(reply, 'NOT_FOUND');
   return reply.header('content-type', file.type).send(Buffer.from(file.bytes));
 }
