@@ -9,6 +9,7 @@ import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { addressOf, ConnectionPlaces, listenOn } from './connection-places.ts';
 import { serveConsole } from './console/console-site.ts';
+import { serveDemo } from './console/demo-pass.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { MadeDocuments } from './documents/asyncapi-document.ts';
 import { answerClientError } from './problem.ts';
@@ -232,7 +233,7 @@ export class RestServer implements Service {
     const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
     serveRoutes(server, routeTable, { gate, places: this.places, parts });
     if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
-    this.deps.demo?.serve(server);
+    if (this.deps.demo !== undefined) serveDemo(server, this.deps.demo);
     return server;
   }
 

@@ -16,7 +16,7 @@ import type { Commands } from '../commands/commands.ts';
 import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
 import type { ConsoleSite } from './console/console-site.ts';
-import type { DemoPass } from './console/demo-pass.ts';
+import type { DemoPassDeps } from './console/demo-pass.ts';
 import type { Forwarding } from './instances/forwarding.ts';
 import type { ProblemCode } from './problem-codes.ts';
 import type { IdKind } from './request-fields.ts';
@@ -151,7 +151,7 @@ export interface RestParts extends Ambient {
   /** Left out: there is no console, and its addresses do not exist. */
   readonly console?: ConsoleSite;
   /** Only in the demo: the way to "Break it". */
-  readonly demo?: DemoPass;
+  readonly demo?: DemoPassDeps;
   /** Left out: traces are off. */
   readonly tracing?: Tracing | undefined;
 }

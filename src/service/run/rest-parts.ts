@@ -9,7 +9,6 @@ import type { HeldShards } from '../fleet/held-shards.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import { maySee } from '../rest/auth/principal.ts';
 import { ConsoleSite } from '../rest/console/console-site.ts';
-import { DemoPass } from '../rest/console/demo-pass.ts';
 import { Forwarding } from '../rest/instances/forwarding.ts';
 import { readGateDefaults } from '../rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
@@ -76,7 +75,7 @@ export function restServer(
       ...(console === 'on' && {
         console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }),
       }),
-      ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
+      ...(url !== undefined && { demo: { ...deps, url } }),
     },
     {
       host: config.httpHost,

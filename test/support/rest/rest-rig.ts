@@ -9,7 +9,6 @@ import { type Random, systemRandom } from '../../../src/runtime/random.ts';
 import type { OtherInstances } from '../../../src/service/fleet/other-instances.ts';
 import type { ConsoleSignInOptions } from '../../../src/service/rest/console/console-sign-in.ts';
 import { ConsoleSite } from '../../../src/service/rest/console/console-site.ts';
-import { DemoPass } from '../../../src/service/rest/console/demo-pass.ts';
 import { Forwarding } from '../../../src/service/rest/instances/forwarding.ts';
 import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../../../src/service/rest/rest-server.ts';
@@ -122,7 +121,7 @@ export async function startRest(options: RestRigOptions = {}) {
           { demo: demoUrl !== undefined, ...(withConsole !== true && withConsole) },
         ),
       }),
-      ...(demoUrl !== undefined && { demo: new DemoPass({ fetch, clock, url: demoUrl }) }),
+      ...(demoUrl !== undefined && { demo: { fetch, clock, url: demoUrl } }),
     },
     {
       host: '127.0.0.1',

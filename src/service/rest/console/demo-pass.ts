@@ -3,7 +3,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import { fetchWithin } from '../../../runtime/waiting.ts';
 import { sendProblem } from '../send-answer.ts';
 
-interface DemoPassDeps {
+export interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /** The address of "Break it". The configuration's rules require loopback, and no sign-in. */
@@ -16,26 +16,14 @@ const answerWithinMs = 10_000;
  * Passes `/console/demo` on to "Break it" of `tidemark demo`, so that the page asks its own origin
  * and nothing else. The port's guards have run before: another site's page changes nothing here.
  */
-export class DemoPass {
-  private readonly deps: DemoPassDeps;
-
-  constructor(deps: DemoPassDeps) {
-    this.deps = deps;
-  }
-
-  serve(server: FastifyInstance): void {
-    const pass = (request: FastifyRequest, reply: FastifyReply) => this.pass(request, reply);
-    server.get('/console/demo', pass);
-    server.post('/console/demo/:action', pass);
-  }
-
-  private async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+export function serveDemo(server: FastifyInstance, deps: DemoPassDeps): void {
+  const pass = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { action = '' } = (request.params ?? {}) as { readonly action?: string };
     if (!/^[a-z]{0,20}$/.test(action)) return sendProblem(reply, 'NOT_FOUND');
     const { method } = request;
     const body = method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
     try {
-      const { status, headers, text } = await fetchWithin(this.deps, `${this.deps.url}/${action}`, answerWithinMs, {
+      const { status, headers, text } = await fetchWithin(deps, `${deps.url}/${action}`, answerWithinMs, {
         method,
         redirect: 'error',
         ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
@@ -47,5 +35,7 @@ export class DemoPass {
     } catch {
       return sendProblem(reply, 'DEMO_AWAY');
     }
-  }
+  };
+  server.get('/console/demo', pass);
+  server.post('/console/demo/:action', pass);
 }
