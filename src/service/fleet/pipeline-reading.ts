@@ -11,9 +11,9 @@ import type { Clock } from '../../runtime/clock.ts';
 /** Waiting rows, and since when: the oldest one's wall time, left out when none waits. */
 export interface Waiting {
   readonly rows: number;
-  readonly oldestMs?: number;
+  readonly oldestMs?: number | undefined;
   /** What is known of the reason, in words. */
-  readonly why?: string;
+  readonly why?: string | undefined;
 }
 
 /** The data's way at one moment: the whole service's, so it names no account. */
@@ -53,17 +53,12 @@ export async function readPipeline({ clock, metrics, ingest }: ReadingDeps): Pro
     return { rows: await sumOfSeries(relay.pending, { topic }), ...(oldest > 0 && { oldestMs: oldest * 1000 }) };
   };
   const heartbeat = await sumOfSeries(relay.canary);
-  const oldestMs = ingest.oldestUncommittedMs;
   return {
     atMs: clock.nowMs(),
     monotonicMs: clock.monotonicMs(),
     updates: await sumOfSeries(metrics.ingest.observations, { result: 'applied' }),
     latency: await sumOfBuckets(metrics.ingest.latency, { stage: 'total' }),
-    ingest: {
-      rows: ingest.depth,
-      ...(oldestMs !== undefined && { oldestMs }),
-      ...(ingest.trouble !== undefined && { why: ingest.trouble }),
-    },
+    ingest: { rows: ingest.depth, oldestMs: ingest.oldestUncommittedMs, why: ingest.trouble },
     updatesTopic: await waiting('updates'),
     stateTopic: await waiting('state'),
     resultsTopic: await waiting('results'),

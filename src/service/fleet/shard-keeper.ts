@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { emptyReport, type MemberReport } from '../../domain/member-report.ts';
 import { defaultShardCount } from '../../domain/partition.ts';
 import { isWell, planShards } from '../../domain/plan-shards.ts';
+import { present } from '../../domain/present.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { Fleet, LaneMember, MemberIntroduction, Unwell } from '../../store/fleet/shard-store.ts';
@@ -251,7 +252,7 @@ export class ShardKeeper {
       ...this.deps.introduction(),
       draining: this.leaving,
       report: this.report(),
-      ...(this.unwell !== undefined && { unwell: this.unwell }),
+      ...present({ unwell: this.unwell }),
     };
   }
 

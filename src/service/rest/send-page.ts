@@ -83,7 +83,7 @@ export class Pages {
     const known = this.made.get(page);
     if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);
     const next = page.next && encodeCursor(of, page.next);
-    const bytes = this.encode(page, textOf, { ...(next !== undefined && { next }), ...beside });
+    const bytes = this.encode(page, textOf, { next, ...beside });
     this.made.set(page, { of, bytes });
     return sendJsonText(reply, 200, await bytes);
   }
@@ -103,7 +103,7 @@ export class Pages {
       text += comma + textOf(item);
       comma = ',';
     });
-    const rest = JSON.stringify({ ...(unreadable !== undefined && { unreadable }), ...beside }).slice(1);
+    const rest = JSON.stringify({ unreadable, ...beside }).slice(1);
     return Buffer.from(rest === '}' ? `${text}]}` : `${text}],${rest}`);
   }
 }

@@ -1,3 +1,4 @@
+import { present } from '../../../domain/present.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 
 /** Callers' rights. None includes another: a token lists each one that it has. */
@@ -30,7 +31,7 @@ export function principalOf(
     name,
     scopes: new Set(scopes.filter((scope) => granted.includes(scope))),
     accounts: accounts === 'all' ? { kind: 'all' } : { kind: 'accounts', accountIds: [...accounts] },
-    ...(tokenNumber !== undefined && { tokenNumber }),
+    ...present({ tokenNumber }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { present } from '../../../domain/present.ts';
 import type { Ambient } from '../../../observability/ambient.ts';
 import type { RestMetrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
@@ -281,17 +282,13 @@ export class Forwarding {
 
   private headersOf({ headers, id }: FastifyRequest, hasBody: boolean): Record<string, string | Secret> {
     const { authorization } = headers;
-    const own = passedOn.flatMap((name) => {
-      const value = headers[name];
-      return value === undefined ? [] : [[name, String(value)] as const];
-    });
-    return {
-      ...Object.fromEntries(own),
-      ...(authorization !== undefined && { authorization: new Secret(authorization) }),
-      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+    return present({
+      ...Object.fromEntries(passedOn.map((name) => [name, headers[name]?.toString()])),
+      authorization: authorization && new Secret(authorization),
+      'content-type': hasBody ? 'application/json' : undefined,
       'x-request-id': id,
       'tidemark-forwarded': this.options.instance,
-    };
+    });
   }
 }
 

@@ -191,7 +191,7 @@ export async function cancelAfterOfAll(
   if (bodies.length === 0) return own;
   const [firesAt] = bodies.flatMap((each) => each.firesAt ?? []).sort();
   const set = [...new Set(bodies.flatMap((each) => each.accountIds))];
-  return { kind: 'done', body: { accountIds: set, ...(firesAt !== undefined && { firesAt }) } };
+  return { kind: 'done', body: { accountIds: set, firesAt } };
 }
 
 /** What is shown every few seconds does not wait longer for a process that may be frozen. */

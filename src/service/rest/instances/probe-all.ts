@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { probeAnswer } from '../../../contract/rest-answers.ts';
+import { present } from '../../../domain/present.ts';
 import { jsonOrUndefined } from '../../../runtime/json-or-undefined.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
 import type { Answer, Done } from '../../commands/answer.ts';
@@ -33,7 +34,7 @@ export async function probeAll(
   if (before.kind === 'declined') return before;
   const untilMs = forwarding.untilMs();
   const look = async (accountId?: string) => {
-    const result = await commands.probeNow({ dryRun, ...(accountId !== undefined && { accountId }) });
+    const result = await commands.probeNow(present({ dryRun, accountId }));
     return result.kind === 'done' ? { kind: 'done' as const, body: mergeReports([result.report]) } : result;
   };
   const { bodies, missing } = await askAll<Report>(forwarding, call, { shape: probeAnswer, run: () => look() });
