@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { BodyResult } from '../../contract/body-fields.ts';
+import { parseReason, reasonBody } from '../../contract/command-bodies.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
@@ -112,6 +113,11 @@ export function isRead({ method, changesNothing, tag, scopes }: Route): boolean 
   return (method === 'GET' || changesNothing === true) && tag !== 'stream' && scopes !== 'public';
 }
 
+/** An operator's read, and an act with its reason. */
+export const operatorRead = { method: 'GET', scopes: ['ops:read'] } as const;
+export const operatorAct = { method: 'POST', scopes: ['ops:write'], body: reasonBody, parse: parseReason } as const;
+/** A read of a caller who may do either. */
+export const anyRead = { method: 'GET', scopes: ['orders:read', 'ops:read'] } as const;
 /** For a route whose body is no order. */
 export const ofBody = ['INVALID_BODY', 'UNKNOWN_FIELD'] as const;
 /** For a route that the account's process carries out. */

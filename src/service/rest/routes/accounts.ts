@@ -8,21 +8,20 @@ import type { AccountRow, AccountScope } from '../../../store/orders/order-reads
 import { maySee } from '../auth/principal.ts';
 import { accountsOfAll } from '../instances/over-instances.ts';
 import { accountField, cursorField, limitOr, pageMost, streamField } from '../request-fields.ts';
-import { ofBody, type Route, route } from '../route.ts';
+import { anyRead, ofBody, operatorRead, type Route, route } from '../route.ts';
 import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 import type { FollowedAccount } from '../service-view.ts';
 
 const accountPosition = z.tuple([z.string().max(128), streamField]);
 
 export const listAccounts = route({
-  method: 'GET',
+  ...anyRead,
   path: '/v1/accounts',
   operationId: 'listAccounts',
   summary: 'List the accounts of the token that are followed, with their state',
   describe:
     'The processes of the fleet share the accounts. States of accounts that another process follows are asked of it; where it gives no answer within two seconds, their state is `elsewhere`.',
   tag: 'accounts',
-  scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({ accountId: accountField.exactOptional(), limit: limitOr(pageMost), cursor: cursorField }),
   answers: { 200: { describe: 'A page of accounts, on each of their streams', schema: accountList } },
   problems: ['INVALID_CURSOR', 'ACCOUNT_NOT_FOUND'],
@@ -69,17 +68,16 @@ function stateBody(followed: FollowedAccount, scope: AccountScope, nowMs: number
     placeable: standing?.isOpen,
     unlistedSince: formatIfKnown(standing?.unlistedSinceMs),
     tokenExpires: formatIfKnown(tokenExpiresMs),
-    ...(tokenExpiresMs !== undefined && { tokenSecondsLeft: Math.max(0, Math.floor((tokenExpiresMs - nowMs) / 1000)) }),
+    tokenSecondsLeft: tokenExpiresMs && Math.max(0, Math.floor((tokenExpiresMs - nowMs) / 1000)),
   };
 }
 
 export const showExposure = route({
-  method: 'GET',
+  ...anyRead,
   path: '/v1/exposure',
   operationId: 'getExposure',
   summary: 'Read what is at risk: open and unresolved as if live',
   tag: 'accounts',
-  scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({ accountId: accountField.exactOptional() }),
   answers: { 200: { describe: 'By account, instrument and side', schema: exposureList } },
   problems: ['ACCOUNT_NOT_FOUND'],
@@ -144,13 +142,12 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
 }
 
 export const listRepairs: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/accounts/{accountId}/repairs',
   operationId: 'listAccountRepairs',
   summary: 'List the reads of an account that people asked for',
   describe: 'The newest 50, newest first, from REST and from the command line.',
   tag: 'accounts',
-  scopes: ['ops:read'],
   params: { accountId: 'accountId' },
   answers: { 200: { describe: 'Those that wait, and those that are done', schema: accountRepairList } },
   rows: listed,

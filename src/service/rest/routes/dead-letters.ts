@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { plainTextField } from '../../../contract/body-fields.ts';
-import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import {
   deadLetterAnswer,
   deadLetterJobAnswer,
@@ -23,21 +22,20 @@ import {
   streamField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { type Call, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import { type Call, ofBody, operatorAct, operatorRead, type Route, type RouteParts, route } from '../route.ts';
 import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 
 /** The number of a page's last row. */
 const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);
 
 export const listDeadLetters = route({
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/dead-letters',
   operationId: 'listDeadLetterRows',
   summary: 'List messages that were unreadable or not accepted',
   describe:
     'Those that have not been dealt with, oldest first, without their text. Rows that name no account are shown only to a token of every account.',
   tag: 'dead-letters',
-  scopes: ['ops:read'],
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
@@ -58,35 +56,33 @@ export const listDeadLetters = route({
 });
 
 export const showDeadLetter: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/dead-letters/{rowId}',
   operationId: 'getDeadLetterRow',
   summary: 'Read one dead letter, with the message as it came',
   tag: 'dead-letters',
-  scopes: ['ops:read'],
   params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with or not', schema: deadLetterAnswer } },
-  handle: async ({ deadLetters }, { reply, principal, params: { rowId = '' } }) => {
-    const found = await readStore(deadLetters.find(principal.accounts, rowId));
-    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
-  },
+  handle: sendRow,
 };
+
+async function sendRow({ deadLetters }: RouteParts, { reply, principal, params: { rowId = '' } }: Call<unknown>) {
+  const found = await readStore(deadLetters.find(principal.accounts, rowId));
+  return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
+}
 
 const problemsOfActions = [...ofBody, 'ALREADY_DEALT_WITH'] as const;
 
 export const retryDeadLetters = route({
-  method: 'POST',
+  ...operatorAct,
   path: '/v1/dead-letters/{rowId}/retry',
   operationId: 'retryDeadLetterRow',
   summary: 'Read the order of a row again from the platform',
   describe:
     'The process that follows the account reads it, within seconds; the old bytes are never used. The row is dealt with once its order has passed ingest. With `Prefer: wait` the answer is held until then.',
   tag: 'dead-letters',
-  scopes: ['ops:write'],
   params: { rowId: 'rowId' },
   headers: ['Prefer'],
-  body: reasonBody,
-  parse: parseReason,
   answers: {
     200: {
       describe: 'It was read: `retry` has the result',
@@ -115,16 +111,13 @@ export const retryDeadLetters = route({
 });
 
 export const discardDeadLetters = route({
-  method: 'POST',
+  ...operatorAct,
   path: '/v1/dead-letters/{rowId}/discard',
   operationId: 'discardDeadLetterRow',
   summary: 'Say that a row was checked and needs no action',
   describe: 'It is kept as long as the log is.',
   tag: 'dead-letters',
-  scopes: ['ops:write'],
   params: { rowId: 'rowId' },
-  body: reasonBody,
-  parse: parseReason,
   answers: { 200: { describe: 'The row, dealt with', schema: deadLetterAnswer } },
   problems: problemsOfActions,
   handle: async (parts, call) => {
@@ -133,8 +126,7 @@ export const discardDeadLetters = route({
     if ('code' in row) return sendProblem(reply, row.code);
     if (!(await readStore(parts.deadLetters.discard(principal.accounts, row.id, wordOf(call)))))
       return sendProblem(reply, 'ALREADY_DEALT_WITH');
-    const found = await readStore(parts.deadLetters.find(principal.accounts, row.id));
-    return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
+    return sendRow(parts, call);
   },
 });
 
@@ -201,13 +193,12 @@ export const openDeadLetterJob = route({
 const jobsShown = 50;
 
 export const listDeadLetterJobs: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/dead-letters/jobs',
   operationId: 'listDeadLetterJobs',
   summary: `List the newest ${jobsShown} jobs over dead letters`,
   describe: 'Those whose accounts are all of the token. A job is kept as long as the log is.',
   tag: 'dead-letters',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'Newest first', schema: deadLetterJobList } },
   rows: jobsShown,
   handle: async ({ deadLetters }, { reply, principal }) => {
@@ -217,28 +208,24 @@ export const listDeadLetterJobs: Route = {
 };
 
 export const showDeadLetterJob: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/dead-letters/jobs/{jobId}',
   operationId: 'getDeadLetterJob',
   summary: 'Read one job over dead letters, with its progress',
   tag: 'dead-letters',
-  scopes: ['ops:read'],
   params: { jobId: 'jobId' },
   answers: { 200: { describe: 'The job', schema: deadLetterJobAnswer } },
   handle: sendJob,
 };
 
 export const cancelDeadLetterJob = route({
-  method: 'POST',
+  ...operatorAct,
   path: '/v1/dead-letters/jobs/{jobId}/cancel',
   operationId: 'cancelDeadLetterJob',
   summary: 'Cancel a job over dead letters',
   describe: 'Its rows that are open are withdrawn, and stay dead letters. Rows that were done stay done.',
   tag: 'dead-letters',
-  scopes: ['ops:write'],
   params: { jobId: 'jobId' },
-  body: reasonBody,
-  parse: parseReason,
   answers: {
     200: {
       describe: 'The job now; one that had ended is unchanged, as a discard always is',

@@ -1,19 +1,17 @@
-import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { fleetAnswer } from '../../../contract/fleet-answer.ts';
 import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
 import { refuseScope, wordOf } from '../auth/operator-scope.ts';
 import { notFound } from '../request-fields.ts';
-import { ofBody, type Route, route } from '../route.ts';
+import { ofBody, operatorAct, operatorRead, type Route, route } from '../route.ts';
 import { readStore, sendJson, sendProblem } from '../send-answer.ts';
 
 export const showFleet: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/fleet',
   operationId: 'getFleet',
   summary: 'Read which process holds which shards',
   describe: 'From the database, so every instance gives the same answer. Shards name no account.',
   tag: 'service',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'Each lane with its process and its shards', schema: fleetAnswer } },
   rows: 50,
   handle: async ({ service }, { reply }) => sendJson(reply, 200, await readStore(service.fleet())),
@@ -65,13 +63,10 @@ interface FleetAct extends Pick<Route, 'path' | 'operationId' | 'summary' | 'des
 
 function fleetRoute({ on, act, ...named }: FleetAct): Route {
   return route({
-    method: 'POST',
+    ...operatorAct,
     ...named,
     tag: 'operations',
-    scopes: ['ops:write'],
     params: { [on]: on },
-    body: reasonBody,
-    parse: parseReason,
     answers: { 200: { describe: 'The fleet now; shards move during the next seconds', schema: fleetAnswer } },
     problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED'],
     handle: async ({ fleet, service }, call) => {

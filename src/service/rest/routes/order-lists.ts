@@ -24,15 +24,15 @@ const positions = {
   ]),
 };
 
+const ordersRead = { method: 'GET', tag: 'orders', scopes: ['orders:read'] } as const;
+
 export const listOrders = route({
-  method: 'GET',
+  ...ordersRead,
   path: '/v1/orders',
   operationId: 'listOrders',
   summary: 'List orders',
   describe:
     'The newest state of each order: by account, stream and order id, or by the time of the newest change. A page of few matches may be short, or empty: it goes on while there is a `next`.',
-  tag: 'orders',
-  scopes: ['orders:read'],
   query: z.strictObject({
     ...queryShape(orderFilters),
     sort: z
@@ -54,14 +54,12 @@ export const listOrders = route({
 });
 
 export const countOrders = route({
-  method: 'GET',
+  ...ordersRead,
   path: '/v1/orders/counts',
   operationId: 'countOrders',
   summary: 'Count orders by status',
   describe:
     'Open orders; with `since`, all orders whose newest change was stored since then, of closed ones at most 20,000.',
-  tag: 'orders',
-  scopes: ['orders:read'],
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
@@ -76,12 +74,10 @@ export const countOrders = route({
 });
 
 export const getOrder: Route = {
-  method: 'GET',
+  ...ordersRead,
   path: '/v1/orders/{stream}/{orderId}',
   operationId: 'getOrder',
   summary: 'Read one order',
-  tag: 'orders',
-  scopes: ['orders:read'],
   params: { stream: 'stream', orderId: 'orderId' },
   headers: ['If-None-Match'],
   answers: {
@@ -100,13 +96,11 @@ export const getOrder: Route = {
 };
 
 export const listUpdates = route({
-  method: 'GET',
+  ...ordersRead,
   path: '/v1/orders/{stream}/{orderId}/updates',
   operationId: 'listOrderUpdates',
   summary: 'Read the history of one order',
   describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
-  tag: 'orders',
-  scopes: ['orders:read'],
   params: { stream: 'stream', orderId: 'orderId' },
   query: z.strictObject({
     after: z

@@ -5,7 +5,7 @@ import { callerAnswer, statusAnswer } from '../../../contract/status-answer.ts';
 import { msOf } from '../../../domain/instant.ts';
 import { scopes } from '../auth/principal.ts';
 import { statusOfAll } from '../instances/status-of-all.ts';
-import { type Route, route } from '../route.ts';
+import { operatorRead, type Route, route } from '../route.ts';
 import { sendJson, sendJsonText, sendProblem } from '../send-answer.ts';
 
 export const showCaller: Route = {
@@ -29,14 +29,13 @@ export const showCaller: Route = {
 };
 
 export const showStatus: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/status',
   operationId: 'getStatus',
   summary: 'Read the state of the service, and whether its data can be trusted',
   describe:
     'Of the whole fleet: each instance is asked, for two seconds at most, and one that gives no answer is named. Accounts, halts, commands, losses and the dead letters are those of the token. The lane, the relay, the connections and the logins are those of the instance that answers.',
   tag: 'service',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
   rows: 100,
   handle: async (parts, call) => {
@@ -46,13 +45,12 @@ export const showStatus: Route = {
 };
 
 export const showHistory = route({
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/history',
   operationId: 'getHistory',
   summary: 'Read the rates, latency and lag of the last hour',
   describe: 'Of the instance that answers, since it was started: of the whole service, so it names no account.',
   tag: 'service',
-  scopes: ['ops:read'],
   query: z.strictObject({ since: instant.describe('Only samples after this').exactOptional() }),
   answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
   rows: 50,
@@ -61,13 +59,12 @@ export const showHistory = route({
 });
 
 export const listConsumers: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/consumers',
   operationId: 'listConsumerGroups',
   summary: 'List the consumer groups of the topics with their lag',
   describe: 'Kafka is asked at most each five seconds. Groups name no account.',
   tag: 'service',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'Groups that have committed offsets', schema: consumersAnswer } },
   problems: ['KAFKA_UNAVAILABLE'],
   rows: 50,
