@@ -72,7 +72,7 @@ const known = {
     { faults: [{ path: 'reason', message: 'must have 1 to 500 characters' }] },
   ],
   INVALID_CURSOR: [400, 'the cursor is not one that was given out for this list and these filters'],
-  INVALID_EVENT_ID: [400, 'the id is not one of this stream'],
+  INVALID_EVENT_ID: [400, 'Last-Event-ID has to be an id of this stream'],
   INVALID_IF_MATCH: [400, 'If-Match has to be one strong ETag of the order, like "12", or *'],
   INVALID_JSON: [400, 'the body is not JSON'],
   INVALID_ORDER: [

@@ -2,15 +2,20 @@ import type { FastifyReply } from 'fastify';
 import type { Placed, PlacedSecurities } from '../../contract/command-bodies.ts';
 import type { Replaced } from '../../contract/replace-bodies.ts';
 import { type Command, type CommandRequest, isUnresolved, type PredictionPlaceTerms } from '../../domain/command.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { present } from '../../domain/present.ts';
 import type { TracedSpan } from '../../observability/tracing.ts';
-import type { Answer } from '../commands/answer.ts';
-import type { Journaled, Submission } from '../commands/commands.ts';
+import type { Approval } from '../../store/commands/halts-journal.ts';
+import type { Answer, Declined } from '../commands/answer.ts';
+import type { Journaled, Requested, Submission } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath, doubtAnswer } from './command-answer.ts';
+import { type FromElsewhere, sendFromElsewhere } from './instances/forwarding.ts';
+import type { Besides } from './problem.ts';
+import { statusOf } from './problem-codes.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call, RouteParts } from './route.ts';
 import { sendJson, sendProblem } from './send-answer.ts';
-import { sendNotDone } from './send-not-done.ts';
 
 /** A command as a body, a path or a query names it. */
 export interface Asked<Request = CommandRequest> extends Pick<Submission, 'callerRef' | 'supersedes'> {
@@ -56,10 +61,10 @@ export async function sendCommand(parts: RouteParts, call: Call<unknown>, asked:
 }
 
 /**
- * The common last part of place, replace and cancel. It reads the command headers, checks the
- * account against the token, calls `Commands.submit` and sends the answer, or the answer from the
- * account's holder. 200 when the command is not open any more, 202 with its address while it is.
- * 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED.
+ * The common last part of place, replace and cancel. It reads the command headers, calls
+ * `Commands.submit` and sends the answer, or the answer from the account's holder. 200 when the
+ * command is not open any more, 202 with its address while it is. 4xx and 5xx mean that nothing was
+ * journaled, but for FORWARD_UNANSWERED.
  */
 async function sendUntraced(
   parts: RouteParts,
@@ -69,20 +74,19 @@ async function sendUntraced(
   const { commands, reads, forwarding } = parts;
   const { request, reply, principal, span } = call;
   const { accountId } = asked.request;
-  if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-  const [wrong] = request.headerFaults ?? [];
-  if (wrong !== undefined) return sendProblem(reply, wrong.code);
   const ifRevision = asked.request.kind === 'place' ? undefined : readIfMatch(request.headers['if-match']);
   const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
   const submission = {
     ...asked,
     principal: principal.name,
-    ...(principal.tokenNumber !== undefined && { tokenNumber: principal.tokenNumber }),
     idempotencyKey: String(request.headers['idempotency-key']),
     requestId: request.id,
-    ...(typeof ifRevision === 'number' && { ifRevision }),
-    ...(waitSeconds !== undefined && { waitMs: waitSeconds * 1000 }),
-    ...(span !== undefined && { span: span.context }),
+    ...present({
+      tokenNumber: principal.tokenNumber,
+      ifRevision: ifRevision ?? undefined,
+      waitMs: waitSeconds && waitSeconds * 1000,
+      span: span?.context,
+    }),
   };
   const submit = () => commands.submit(submission);
   const passed = { request, reply, traceparent: span?.traceparent };
@@ -126,4 +130,40 @@ export function submitResultBody(answer: Answer<Journaled> | undefined): object 
   if (answer.kind === 'declined') return { code: answer.code, detail: answer.message };
   const { commandId, result, state, attempts, links } = commandAnswer(answer.command);
   return { commandId, result, state, attempts, links };
+}
+
+/** Answers for a call that this process has not carried out. */
+export function sendNotDone(reply: FastifyReply, answer: Declined | Requested | FromElsewhere): FastifyReply {
+  if (answer.kind === 'declined') return sendDecline(reply, answer);
+  if (answer.kind === 'requested') return sendJson(reply, 202, { approval: approvalBody(answer.approval) });
+  return sendFromElsewhere(reply, answer);
+}
+
+/**
+ * Answers why nothing was journaled. "Not found" has our own text, also for things that do not
+ * belong to the caller.
+ */
+function sendDecline(
+  reply: FastifyReply,
+  { code, message, retryAfterMs, breach, prior }: Omit<Declined, 'kind'>,
+): FastifyReply {
+  if (statusOf(code) === 404) return sendProblem(reply, code);
+  if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  if (breach === undefined) return sendProblem(reply, code, message, prior && priorAnswer(reply, code, prior));
+  const { limit, value, bound } = breach;
+  return sendProblem(reply, code, message, { breach: { limit, value, bound } });
+}
+
+function priorAnswer({ request: { principal } }: FastifyReply, code: string, prior: Command): Besides {
+  const { commandId, request } = prior;
+  if (principal === undefined || !maySee(principal.accounts, request.accountId)) return {};
+  if (code !== 'IDEMPOTENCY_KEY_REUSED') return { commandId, ...doubtAnswer(prior, undefined) };
+  return {
+    commandId,
+    advice: `The command of the key is at ${commandPath(commandId)}. Another request needs another key.`,
+  };
+}
+
+export function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
+  return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
 }

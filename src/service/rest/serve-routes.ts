@@ -30,8 +30,8 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
  * Registers the table on the server. A request passes the token first, then the path, the
- * parameters, the account that they name, the body, and the handler. No part of the body is read
- * before the token was checked.
+ * parameters, the account that they name, the body with its account, the headers, and the handler.
+ * No part of the body is read before the token was checked.
  */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
@@ -145,18 +145,22 @@ function serve(
   const params = request.params as Readonly<Record<string, string>>;
   for (const [name, kind] of Object.entries(route.params ?? {}))
     if (!idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, notFound[kind]);
-  request.headerFaults = headerFaults(route.headers ?? [], request);
+  const wrongHeaders = headerFaults(route.headers ?? [], request);
+  request.headerFaults = wrongHeaders;
   const query = readQuery(route, request);
   if ('faults' in query) return sendProblem(reply, 'INVALID_PARAMETER', undefined, { faults: query.faults });
   const json = readBody(request, route.body !== undefined);
   if (!json.ok) return sendProblem(reply, json.code, json.detail);
   request.body = json.value;
-  const { accountId } = { ...query.value, ...params };
-  if (typeof accountId === 'string' && !maySee(principal.accounts, accountId))
-    return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  const isHidden = ({ accountId }: Readonly<Record<string, unknown>>) =>
+    typeof accountId === 'string' && !maySee(principal.accounts, accountId);
+  if (isHidden({ ...query.value, ...params })) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
   const parsed = route.parse?.(json.value) ?? { ok: true };
   if (!parsed.ok) return sendBodyFaults(reply, route, parsed.faults);
   const { ok: _ok, ...body } = parsed;
+  if (isHidden(body)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
+  const [wrong] = wrongHeaders;
+  if (wrong !== undefined) return sendProblem(reply, wrong.code);
   return handle({ request, reply, principal, params, query: query.value, body });
 }
 

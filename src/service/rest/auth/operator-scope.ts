@@ -6,7 +6,7 @@ import { sendProblem } from '../send-answer.ts';
 import { maySee } from './principal.ts';
 
 /** The scope that an operator acts on: the path's account, or the service. */
-export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
+export function scopeOfPath({ accountId }: { readonly accountId?: string | undefined }): Halt['scope'] {
   return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
 }
 

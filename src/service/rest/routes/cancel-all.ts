@@ -10,6 +10,7 @@ import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../.
 import { madeOrder } from '../../../domain/command.ts';
 import { resultOf } from '../../../domain/encode-command-result.ts';
 import { formatIfKnown } from '../../../domain/instant.ts';
+import { present } from '../../../domain/present.ts';
 import { isDeclined, isOfThisProcess } from '../../commands/answer.ts';
 import type { CancelAll, CancelAllPlace, CancelAllScope, TimersSet } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath, wordOf } from '../auth/operator-scope.ts';
@@ -18,8 +19,7 @@ import { wasForwarded } from '../instances/forwarding.ts';
 import { cancelAfterOfAll, cancelAllOfAll, longActMs } from '../instances/over-instances.ts';
 import { atHolder, type Call, ofBody, type Route, type RouteParts, route } from '../route.ts';
 import { readStore, sendJson, sendProblem } from '../send-answer.ts';
-import { submitResultBody } from '../send-command.ts';
-import { sendNotDone } from '../send-not-done.ts';
+import { sendNotDone, submitResultBody } from '../send-command.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
@@ -67,12 +67,10 @@ async function cancelOrders(parts: RouteParts, call: Call<unknown, CancelAllBody
   const { request, reply, principal, params } = call;
   const refused = refuseScope(call, scopeOfPath(params));
   if (refused !== undefined) return refused;
-  const [wrong] = request.headerFaults ?? [];
-  if (wrong !== undefined) return sendProblem(reply, wrong.code);
   const idempotencyKey = String(request.headers['idempotency-key']);
   const { onLanding, only } = call.body;
   const word = { ...wordOf(call), onLanding, idempotencyKey };
-  const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
+  const scope = { ...(await scopeOf(parts, principal, params)), ...present({ only }) };
   const { forwarding } = parts;
   // This process's first answer says whether the key was known.
   let replayed: boolean | undefined;

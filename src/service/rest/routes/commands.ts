@@ -11,9 +11,11 @@ import {
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { decodeUpdate } from '../../../domain/encode-update.ts';
 import type { Order } from '../../../domain/order.ts';
+import { present } from '../../../domain/present.ts';
 import { resembles } from '../../../domain/presumed-absent.ts';
 import { recomputeVerdict, verdictRule } from '../../../domain/recompute-verdict.ts';
 import type { ResolvingUpdate } from '../../../domain/resolving.ts';
+import { unlessAborted } from '../../../runtime/waiting.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
@@ -30,23 +32,21 @@ import {
   positionField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { atHolder, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import { anyRead, atHolder, ofBody, type Route, type RouteParts, route } from '../route.ts';
 import { readStore, sendJson, sendProblem } from '../send-answer.ts';
-import { sendCommandState } from '../send-command.ts';
-import { sendNotDone } from '../send-not-done.ts';
+import { sendCommandState, sendNotDone } from '../send-command.ts';
 import { requestedAnswer } from './halts.ts';
 
 /** When a page's last command was made, and its id. */
 const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);
 
 export const listCommands = route({
-  method: 'GET',
+  ...anyRead,
   path: '/v1/commands',
   operationId: 'listCommands',
   summary: 'List commands',
   describe: 'Newest first, of every principal, for the accounts of the token.',
   tag: 'commands',
-  scopes: ['orders:read', 'ops:read'],
   query: z.strictObject({
     ...queryShape(commandFilters),
     limit: limitField,
@@ -70,14 +70,13 @@ function commandText(command: Command): string {
 const factRows = 200;
 
 export const showCommand: Route = {
-  method: 'GET',
+  ...anyRead,
   path: '/v1/commands/{commandId}',
   operationId: 'getCommand',
   summary: 'Read one command with everything that is known about it',
   describe:
     'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its result is final.',
   tag: 'commands',
-  scopes: ['orders:read', 'ops:read'],
   params: { commandId: 'commandId' },
   headers: ['Prefer'],
   answers: {
@@ -124,14 +123,9 @@ function historyBody({ command, evidence }: CommandWithEvidence, hints: readonly
 
 /** Resolves when the command is final, after `waitMs`, or when the server drains. */
 async function news({ commands, draining }: RouteParts, commandId: string, waitMs: number): Promise<void> {
-  if (draining.aborted) return;
-  let stop = () => {};
-  const drained = new Promise<void>((resolve) => {
-    stop = resolve;
-    draining.addEventListener('abort', stop, { once: true });
+  await unlessAborted(commands.wait(commandId, waitMs), draining).catch((error: unknown) => {
+    if (!draining.aborted) throw error;
   });
-  await Promise.race([commands.wait(commandId, waitMs), drained]);
-  draining.removeEventListener('abort', stop);
 }
 
 export const resolveCommand = route({
@@ -188,7 +182,7 @@ export const probe = route({
       const result = await probeAll(parts, patient, dryRun);
       return result.kind === 'done' ? sendJson(reply, 200, result.body) : sendNotDone(reply, result);
     }
-    const look = () => commands.probeNow({ dryRun, ...(accountId !== undefined && { accountId }) });
+    const look = () => commands.probeNow(present({ dryRun, accountId }));
     const result = await forwarding.enter(patient, accountId, look);
     return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendNotDone(reply, result);
   },

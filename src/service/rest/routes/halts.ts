@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { approvalAnswer, approvalList, haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
@@ -7,9 +6,19 @@ import type { Approval, Halt } from '../../../store/commands/halts-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { type Answer, atHolder, type Call, ofBody, type Route, type RouteParts, route } from '../route.ts';
+import {
+  type Answer,
+  atHolder,
+  type Call,
+  ofBody,
+  operatorAct,
+  operatorRead,
+  type Route,
+  type RouteParts,
+  route,
+} from '../route.ts';
 import { sendJson, sendProblem } from '../send-answer.ts';
-import { approvalBody, sendNotDone } from '../send-not-done.ts';
+import { approvalBody, sendNotDone } from '../send-command.ts';
 
 /** The answer when a route's action waits for a second principal. */
 export const requestedAnswer: Answer = {
@@ -18,12 +27,11 @@ export const requestedAnswer: Answer = {
 };
 
 export const listHalts: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/halts',
   operationId: 'listHalts',
   summary: 'List the halts in force',
   tag: 'operations',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
   handle: ({ commands }, { reply, principal }) =>
     sendJson(reply, 200, haltBody(commands.operator.halts.list(), principal.accounts)),
@@ -47,16 +55,13 @@ export const resumeService = haltRoute('resume', '/v1/resume', 'resumeService', 
 function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, summary: string): Route {
   const ofAccount = path.includes('{accountId}');
   return route({
-    method: 'POST',
+    ...operatorAct,
     path,
     operationId,
     summary,
     describe: 'Cancels pass always. The reason is recorded with who gave it.',
     tag: 'operations',
-    scopes: ['ops:write'],
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
-    body: reasonBody,
-    parse: parseReason,
     answers: {
       ...(verb === 'halt'
         ? { 200: { describe: 'The halts in force now', schema: haltAnswer } }
@@ -98,9 +103,7 @@ async function haltOrResume(
   const accountKnown = await known;
   return sendJson(reply, 200, {
     ...haltBody(result.halts, principal.accounts),
-    ...(verb === 'resume'
-      ? { cleared: haltBody(cleared, principal.accounts).halts }
-      : accountKnown !== undefined && { accountKnown }),
+    ...(verb === 'resume' ? { cleared: haltBody(cleared, principal.accounts).halts } : { accountKnown }),
   });
 }
 
@@ -138,12 +141,11 @@ function haltBody(halts: readonly Halt[], accounts: AccountScope) {
 }
 
 export const listApprovals: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/approvals',
   operationId: 'listApprovals',
   summary: 'List what waits for a second principal',
   tag: 'operations',
-  scopes: ['ops:read'],
   answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.approvals.list(accountsOf(principal.accounts));
@@ -155,15 +157,12 @@ export const listApprovals: Route = {
 };
 
 export const approve = route({
-  method: 'POST',
+  ...operatorAct,
   path: '/v1/approvals/{approvalId}/approve',
   operationId: 'approve',
   summary: 'Approve, as the second principal, what another has asked for, and do it',
   tag: 'operations',
-  scopes: ['ops:write'],
   params: { approvalId: 'approvalId' },
-  body: reasonBody,
-  parse: parseReason,
   answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
   problems: [
     ...ofBody,

@@ -5,18 +5,17 @@ import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import type { LimitsNow } from '../../commands/commands.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
-import { ofBody, type Route, route } from '../route.ts';
+import { ofBody, operatorRead, type Route, route } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
-import { sendNotDone } from '../send-not-done.ts';
+import { sendNotDone } from '../send-command.ts';
 import { requestedAnswer } from './halts.ts';
 
 export const listLimits: Route = {
-  method: 'GET',
+  ...operatorRead,
   path: '/v1/limits',
   operationId: 'listLimits',
   summary: 'List the limits',
   tag: 'operations',
-  scopes: ['ops:read'],
   answers: {
     200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList },
   },
@@ -46,8 +45,7 @@ export const changeLimits = route({
   // second principal. Its holder may know that the account is simulated, and would not ask.
   handle: async ({ commands }, call) => {
     const { reply, principal, body } = call;
-    const { accountId } = body.scope;
-    const refused = refuseScope(call, scopeOfPath(accountId === undefined ? {} : { accountId }));
+    const refused = refuseScope(call, scopeOfPath(body.scope));
     if (refused !== undefined) return refused;
     const result = await commands.operator.changeLimits(body.scope, body.change, operatorWordOf(call));
     if (result.kind !== 'done') return sendNotDone(reply, result);

@@ -17,15 +17,14 @@ import { commandAnswer } from '../../../contract/rest-answers.ts';
 import { securitiesStream } from '../../../contract/words.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Stream } from '../../../domain/order.ts';
+import { present } from '../../../domain/present.ts';
 import { securitiesStreams } from '../../../domain/streams.ts';
 import type { Preview, PreviewAsked } from '../../commands/commands.ts';
-import { maySee } from '../auth/principal.ts';
 import { accountField } from '../request-fields.ts';
 import { readIfMatch } from '../request-headers.ts';
 import { atHolder, type Call, type Route, type RouteParts, route } from '../route.ts';
-import { sendJson, sendProblem } from '../send-answer.ts';
-import { type Asked, placeOf, predictionPlaceOf, replaceOf, sendCommand } from '../send-command.ts';
-import { sendNotDone } from '../send-not-done.ts';
+import { sendJson } from '../send-answer.ts';
+import { type Asked, placeOf, predictionPlaceOf, replaceOf, sendCommand, sendNotDone } from '../send-command.ts';
 
 // Every command's answers, as the table of routes shows them.
 
@@ -277,13 +276,10 @@ async function preview(
   named: Asked<PreviewAsked['request']>,
 ): Promise<FastifyReply> {
   const { accountId } = named.request;
-  if (!maySee(principal.accounts, accountId)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-  const [wrong] = request.headerFaults ?? [];
-  if (wrong !== undefined) return sendProblem(reply, wrong.code);
   const ifRevision = named.request.kind === 'place' ? undefined : readIfMatch(request.headers['if-match']);
   const asked = {
     ...{ ...named, principal: principal.name, requestId: request.id },
-    ...(typeof ifRevision === 'number' && { ifRevision }),
+    ...present({ ifRevision: ifRevision ?? undefined }),
   };
   const look = () => commands.preview(asked);
   const result = await forwarding.enter({ request, reply }, accountId, look, forwarding.untilMs('order'));
