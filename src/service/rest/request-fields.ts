@@ -38,6 +38,11 @@ export const notFound: Readonly<Record<IdKind, ProblemCode>> = {
   rowId: 'ROW_NOT_FOUND',
 };
 
+/** The ids in a route's path. */
+export function idsIn(path: string): readonly IdKind[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as IdKind);
+}
+
 /** The same grammar for JSON Schema. */
 export function idPattern(kind: IdKind): string {
   return idKinds[kind].source;

@@ -20,7 +20,6 @@ import type { ConsoleSite } from './console/console-site.ts';
 import type { DemoPassDeps } from './console/demo-pass.ts';
 import type { Forwarding } from './instances/forwarding.ts';
 import type { ProblemCode } from './problem-codes.ts';
-import type { IdKind } from './request-fields.ts';
 import type { Pages } from './send-page.ts';
 import type { AccountStates, ServiceView } from './service-view.ts';
 import type { EventTail } from './stream/event-tail.ts';
@@ -31,7 +30,7 @@ export interface Call<Query = Readonly<Record<string, unknown>>, Body = unknown>
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly principal: Principal;
-  /** Each matches the grammar its route names. */
+  /** Each matches the grammar of its name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** As the route's `parse` has read it. */
@@ -57,7 +56,7 @@ export interface Answer {
 /** One entry of the table. Routes, OpenAPI and the authorization tests are made from it. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** In OpenAPI's spelling: `/v1/commands/{commandId}`. */
+  /** In OpenAPI's spelling: `/v1/commands/{commandId}`. A parameter has the name of its grammar. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
@@ -65,7 +64,6 @@ export interface Route {
   readonly tag: 'orders' | 'commands' | 'stream' | 'accounts' | 'operations' | 'service' | 'dead-letters' | 'documents';
   /** Any one is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
-  readonly params?: Readonly<Record<string, IdKind>>;
   /** Strict: any other parameter is refused. Absent: the route takes no parameters. */
   readonly query?: z.ZodObject;
   /** Shown in OpenAPI. */

@@ -7,13 +7,16 @@ import { type Fault, type ProblemCode, problemText, statusOf } from './problem-c
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** Sends text, or its bytes, that is JSON already: nothing is parsed or encoded again. */
-export function sendJsonText(reply: FastifyReply, status: number, text: string | Buffer): FastifyReply {
-  return reply.code(status).header('content-type', jsonType).send(text);
+/**
+ * Sends text, or its bytes, that is JSON already: nothing is parsed or encoded again. 200, unless
+ * `reply` has another status.
+ */
+export function sendJsonText(reply: FastifyReply, text: string | Buffer): FastifyReply {
+  return reply.header('content-type', jsonType).send(text);
 }
 
-export function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
-  return sendJsonText(reply, status, JSON.stringify(body));
+export function sendJson(reply: FastifyReply, body: unknown): FastifyReply {
+  return sendJsonText(reply, JSON.stringify(body));
 }
 
 /**

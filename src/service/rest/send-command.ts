@@ -119,8 +119,8 @@ export function sendCommandState(
   const { commandId } = command;
   reply.header('location', commandPath(commandId));
   const body = { ...known, ...doubtAnswer(command, commands.nextProbe(commandId)) };
-  if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
-  return sendJson(reply.header('retry-after', '1'), 202, body);
+  if (!isUnresolved(command.state)) return sendJson(reply, body);
+  return sendJson(reply.code(202).header('retry-after', '1'), body);
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */
@@ -135,7 +135,7 @@ export function submitResultBody(answer: Answer<Journaled> | undefined): object 
 /** Answers for a call that this process has not carried out. */
 export function sendNotDone(reply: FastifyReply, answer: Declined | Requested | FromElsewhere): FastifyReply {
   if (answer.kind === 'declined') return sendDecline(reply, answer);
-  if (answer.kind === 'requested') return sendJson(reply, 202, { approval: approvalBody(answer.approval) });
+  if (answer.kind === 'requested') return sendJson(reply.code(202), { approval: approvalBody(answer.approval) });
   return sendFromElsewhere(reply, answer);
 }
 

@@ -81,11 +81,11 @@ export class Pages {
     if (cursor !== undefined && after === undefined) return sendProblem(reply, 'INVALID_CURSOR');
     const page = await read(after);
     const known = this.made.get(page);
-    if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);
+    if (known?.of === of) return sendJsonText(reply, await known.bytes);
     const next = page.next && encodeCursor(of, page.next);
     const bytes = this.encode(page, textOf, { next, ...beside });
     this.made.set(page, { of, bytes });
-    return sendJsonText(reply, 200, await bytes);
+    return sendJsonText(reply, await bytes);
   }
 
   /**

@@ -8,7 +8,7 @@ import type { ConnectionPlaces } from './connection-places.ts';
 import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate, ReadPass } from './read-gate.ts';
-import { idKinds, notFound, pageDefault } from './request-fields.ts';
+import { type IdKind, idKinds, idsIn, notFound, pageDefault } from './request-fields.ts';
 import { headerFaults } from './request-headers.ts';
 import { type Call, isRead, type Route, type RouteParts } from './route.ts';
 import { sendBodyFaults, sendProblem } from './send-answer.ts';
@@ -41,12 +41,13 @@ export function serveRoutes(server: FastifyInstance, routes: readonly Route[], d
     const handle = isRead(route)
       ? (call: Call) => passGate(deps, route, call)
       : (call: Call) => route.handle(route.method === 'GET' ? deps.parts : partsOfChanges, call);
+    const ids = idsIn(route.path);
     server.route({
       method: route.method,
       url: fastifyPath(route.path),
       exposeHeadRoute: route.tag !== 'stream',
       onRequest: (request, reply, done) => authorize(route, deps, request, reply, done),
-      handler: (request, reply) => serve(route, handle, request, reply),
+      handler: (request, reply) => serve(route, ids, handle, request, reply),
     });
   }
   for (const path of new Set(routes.map((route) => route.path))) refuseOtherMethods(server, path, routes);
@@ -134,6 +135,7 @@ function admit(
 
 function serve(
   route: Route,
+  ids: readonly IdKind[],
   handle: (call: Call) => ReturnType<Route['handle']>,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -143,8 +145,7 @@ function serve(
   // be served by mistake.
   if (principal === undefined) throw new Error('a request came past the authorization');
   const params = request.params as Readonly<Record<string, string>>;
-  for (const [name, kind] of Object.entries(route.params ?? {}))
-    if (!idKinds[kind].test(params[name] ?? '')) return sendProblem(reply, notFound[kind]);
+  for (const kind of ids) if (!idKinds[kind].test(params[kind] ?? '')) return sendProblem(reply, notFound[kind]);
   const wrongHeaders = headerFaults(route.headers ?? [], request);
   request.headerFaults = wrongHeaders;
   const query = readQuery(route, request);

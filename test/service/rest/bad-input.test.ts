@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { idsIn } from '../../../src/service/rest/request-fields.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { ask, startRest } from '../../support/rest/rest-rig.ts';
 import { accountBody, predictionBody, sampleRequest } from '../../support/rest/route-samples.ts';
@@ -467,14 +468,15 @@ describe('a method that a path does not have', () => {
 });
 
 describe('issue: An id of a wrong form was answered with another code than one that names nothing.', () => {
-  it.each(
-    routeTable.flatMap((route) => Object.entries(route.params ?? {}).map(([name, kind]) => ({ route, name, kind }))),
-  )('$route.operationId with such a $name is answered as its resource', async ({ route, name, kind }) => {
-    const { path, init } = sampleRequest(route, { ids: { [name]: '\u0000' } });
-    const { status, body } = await ask(`${rig.address}${path}`, init);
-    const resource = kind === 'stream' ? 'order' : kind.replace(/Id$/, '');
-    expect([status, body['code']]).toEqual([404, `${resource.toUpperCase()}_NOT_FOUND`]);
-  });
+  it.each(routeTable.flatMap((route) => idsIn(route.path).map((name) => ({ route, name }))))(
+    '$route.operationId with such a $name is answered as its resource',
+    async ({ route, name }) => {
+      const { path, init } = sampleRequest(route, { ids: { [name]: '\u0000' } });
+      const { status, body } = await ask(`${rig.address}${path}`, init);
+      const resource = name === 'stream' ? 'order' : name.replace(/Id$/, '');
+      expect([status, body['code']]).toEqual([404, `${resource.toUpperCase()}_NOT_FOUND`]);
+    },
+  );
 });
 
 describe('issue: A price of a replace was refused with the advice that only predictions can be replaced.', () => {

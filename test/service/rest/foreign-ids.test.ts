@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
+import { idsIn } from '../../../src/service/rest/request-fields.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import {
@@ -47,10 +48,10 @@ const headerSamples: Readonly<Record<string, Readonly<Record<string, string>>>> 
 };
 
 /** Names of the ids that a route takes, in its path, its query or its body. */
-function idsTaken({ params, query, body }: Route): readonly string[] {
+function idsTaken({ path, query, body }: Route): readonly string[] {
   const schemas = [query, body].map((schema) => (schema === undefined ? {} : z.toJSONSchema(schema, { io: 'input' })));
   const inside = [...JSON.stringify(schemas).matchAll(/"(\w+Ids?|supersedes)":/g)].map(([, name = '']) => name);
-  return [...new Set([...Object.keys(params ?? {}), ...inside])].filter((name) => !ofNoThing.includes(name));
+  return [...new Set([...idsIn(path), ...inside])].filter((name) => !ofNoThing.includes(name));
 }
 
 /** Calls of the commands as REST makes them; the virtual clock goes on while one is under way. */
@@ -141,7 +142,7 @@ async function answerTo(route: Route, { rig, rest }: Both, { things, stream, acc
   const taken = idsTaken(route);
   for (const name of taken)
     if (!(name in things) && name !== 'rowIds') throw new Error(`there is no sample of ${name}`);
-  const inBody = taken.filter((name) => name in things && !(name in (route.params ?? {})));
+  const inBody = taken.filter((name) => name in things && !idsIn(route.path).some((id) => id === name));
   const named = Object.fromEntries(inBody.map((name) => [name, things[name as keyof Things]]));
   // Rows by their ids alone: with an account beside them the account alone would decide.
   const chosen = taken.includes('rowIds') && { filter: { rowIds: [things.rowId] } };
@@ -176,7 +177,7 @@ describe.each(routes.map((route) => [`${route.method} ${route.path}`, route] as 
   it('answers for an id of another account as for one that does not exist', async () => {
     const both = await startBoth();
     const ways: readonly Naming['headers'][] = [{}, ...(route.headers ?? []).map((name) => headerSamples[name] ?? {})];
-    const ofRoute = route.params !== undefined && 'stream' in route.params ? streams : [streamOf(route)];
+    const ofRoute = idsIn(route.path).includes('stream') ? streams : [streamOf(route)];
     let keys = 0;
     const naming = (things: Things, over: Pick<Naming, 'stream' | 'accountId' | 'headers'>) => {
       keys += 1;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { problemAnswer } from '../../../contract/rest-answers.ts';
 import { problem } from '../problem.ts';
 import { exampleOf, type ProblemCode, problemText, statusOf } from '../problem-codes.ts';
-import { idPattern, notFound } from '../request-fields.ts';
+import { idPattern, idsIn, notFound } from '../request-fields.ts';
 import { type Answer, isRead, type Route } from '../route.ts';
 import { streamIdPattern } from '../stream/stream-event.ts';
 import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
@@ -100,12 +100,12 @@ function operationOf(route: Route) {
   };
 }
 
-function pathParameters({ params = {} }: Route): Parameter[] {
-  return Object.entries(params).map(([name, kind]) => ({
+function pathParameters({ path }: Route): Parameter[] {
+  return idsIn(path).map((name) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', pattern: idPattern(kind) },
+    schema: { type: 'string', pattern: idPattern(name) },
   }));
 }
 
@@ -206,11 +206,11 @@ function problemsOf(route: Route): Record<string, Response> {
 }
 
 function codesOf(route: Route): readonly ProblemCode[] {
-  const { method, body, problems = [], scopes, params } = route;
+  const { method, body, problems = [], scopes, path } = route;
   const codes: readonly (readonly ProblemCode[])[] = [
     everywhere,
     scopes === 'public' ? [] : signedIn,
-    Object.values(params ?? {}).map((kind) => notFound[kind]),
+    idsIn(path).map((id) => notFound[id]),
     body === undefined && method !== 'GET' ? ['UNEXPECTED_BODY'] : [],
     method === 'GET' ? [] : ['CROSS_SITE_REQUEST'],
     isRead(route) ? ['TOO_MANY_READS'] : [],

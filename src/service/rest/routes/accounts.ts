@@ -84,7 +84,7 @@ export const showExposure = route({
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const items = await readStore(reads.exposure(principal.accounts, query.accountId));
-    return sendJson(reply, 200, { items });
+    return sendJson(reply, { items });
   },
 });
 
@@ -116,7 +116,6 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
     describe: `${describe} The process that follows the account does it within seconds, one request at a time: ask \`GET /v1/accounts/{accountId}/repairs\` for the result.`,
     tag: 'accounts',
     scopes: ['ops:write'],
-    params: { accountId: 'accountId' },
     body: kind === 'read' ? readAccountBody : backfillBody,
     parse: (body) => parseAccountRead(kind, body),
     answers: {
@@ -136,7 +135,7 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
       const act = { atMs: clock.nowMs(), principal: principal.name, action: kind, requestId: request.id };
       auditTrail.record({ ...act, accountId, reason, detail });
       reply.header('location', `/v1/accounts/${encodeURIComponent(accountId)}/repairs`);
-      return sendJson(reply, 202, { items: made.map(repairBody) });
+      return sendJson(reply.code(202), { items: made.map(repairBody) });
     },
   });
 }
@@ -148,12 +147,11 @@ export const listRepairs: Route = {
   summary: 'List the reads of an account that people asked for',
   describe: 'The newest 50, newest first, from REST and from the command line.',
   tag: 'accounts',
-  params: { accountId: 'accountId' },
   answers: { 200: { describe: 'Those that wait, and those that are done', schema: accountRepairList } },
   rows: listed,
   handle: async ({ repairs }, { reply, params: { accountId = '' } }) => {
     const items = await readStore(repairs.list(accountId, listed));
-    return sendJson(reply, 200, { items: items.map(repairBody) });
+    return sendJson(reply, { items: items.map(repairBody) });
   },
 };
 

@@ -43,7 +43,6 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       'A command for each order that is open now, after the accounts were read. `symbol`, `side`, `principal` and `reference` select: an order has to match each that is given, and one that matches none is left alone. It stays in force until the places that are unresolved now are resolved: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
     tag: 'operations',
     scopes: ['ops:write'],
-    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: cancelAllBody,
     parse: parseCancelAll,
     headers: ['Idempotency-Key'],
@@ -86,7 +85,7 @@ async function cancelOrders(parts: RouteParts, call: Call<unknown, CancelAllBody
     : forwarding.enter(patient, accountId, cancel));
   if (result.kind !== 'done') return sendNotDone(reply, result);
   if (replayed) reply.header('idempotent-replayed', 'true');
-  return sendJson(reply, 200, result.body);
+  return sendJson(reply, result.body);
 }
 
 async function scopeOf(
@@ -167,7 +166,7 @@ export const cancelAfter = route({
     if (given.kind !== 'done') return sendNotDone(reply, given);
     // None of them is followed now.
     if (given.body.accountIds.length === 0 && !wasForwarded(request)) return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-    return sendJson(reply, 200, given.body);
+    return sendJson(reply, given.body);
   },
 });
 

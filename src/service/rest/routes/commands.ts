@@ -77,7 +77,6 @@ export const showCommand: Route = {
   describe:
     'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its result is final.',
   tag: 'commands',
-  params: { commandId: 'commandId' },
   headers: ['Prefer'],
   answers: {
     200: { describe: 'The command', schema: commandHistory, headers: ['Location', 'Preference-Applied'] },
@@ -136,7 +135,6 @@ export const resolveCommand = route({
   describe: 'A person’s word, recorded with the reason: for a command that is `unknown`, `accepted` or in `conflict`.',
   tag: 'commands',
   scopes: ['ops:write'],
-  params: { commandId: 'commandId' },
   body: resolutionBody,
   parse: parseResolution,
   answers: {
@@ -180,11 +178,11 @@ export const probe = route({
     const patient = { ...call, patienceMs: longActMs };
     if (accountId === undefined && !wasForwarded(call.request)) {
       const result = await probeAll(parts, patient, dryRun);
-      return result.kind === 'done' ? sendJson(reply, 200, result.body) : sendNotDone(reply, result);
+      return result.kind === 'done' ? sendJson(reply, result.body) : sendNotDone(reply, result);
     }
     const look = () => commands.probeNow(present({ dryRun, accountId }));
     const result = await forwarding.enter(patient, accountId, look);
-    return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendNotDone(reply, result);
+    return result.kind === 'done' ? sendJson(reply, result.report) : sendNotDone(reply, result);
   },
 });
 

@@ -61,14 +61,13 @@ export const showDeadLetter: Route = {
   operationId: 'getDeadLetterRow',
   summary: 'Read one dead letter, with the message as it came',
   tag: 'dead-letters',
-  params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with or not', schema: deadLetterAnswer } },
   handle: sendRow,
 };
 
 async function sendRow({ deadLetters }: RouteParts, { reply, principal, params: { rowId = '' } }: Call<unknown>) {
   const found = await readStore(deadLetters.find(principal.accounts, rowId));
-  return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, 200, found);
+  return found === undefined ? sendProblem(reply, 'ROW_NOT_FOUND') : sendJson(reply, found);
 }
 
 const problemsOfActions = [...ofBody, 'ALREADY_DEALT_WITH'] as const;
@@ -81,7 +80,6 @@ export const retryDeadLetters = route({
   describe:
     'The process that follows the account reads it, within seconds; the old bytes are never used. The row is dealt with once its order has passed ingest. With `Prefer: wait` the answer is held until then.',
   tag: 'dead-letters',
-  params: { rowId: 'rowId' },
   headers: ['Prefer'],
   answers: {
     200: {
@@ -106,7 +104,7 @@ export const retryDeadLetters = route({
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
     const found = await untilAnswered(parts, call, row.id, (waitSeconds ?? 0) * 1_000);
     if (found === undefined) return sendProblem(reply, 'ROW_NOT_FOUND');
-    return sendJson(reply, found.retry?.result === undefined ? 202 : 200, found);
+    return sendJson(reply.code(found.retry?.result === undefined ? 202 : 200), found);
   },
 });
 
@@ -117,7 +115,6 @@ export const discardDeadLetters = route({
   summary: 'Say that a row was checked and needs no action',
   describe: 'It is kept as long as the log is.',
   tag: 'dead-letters',
-  params: { rowId: 'rowId' },
   answers: { 200: { describe: 'The row, dealt with', schema: deadLetterAnswer } },
   problems: problemsOfActions,
   handle: async (parts, call) => {
@@ -177,7 +174,7 @@ export const openDeadLetterJob = route({
     const { accounts } = call.principal;
     if (filter.accountId !== undefined && !maySee(accounts, filter.accountId))
       return sendProblem(reply, 'ACCOUNT_NOT_FOUND');
-    if (dryRun) return sendJson(reply, 200, await readStore(deadLetters.measureJob(accounts, action, filter)));
+    if (dryRun) return sendJson(reply, await readStore(deadLetters.measureJob(accounts, action, filter)));
     const jobId = random.uuid();
     const asked = { jobId, action, filter, ...wordOf(call) };
     if (!(await readStore(deadLetters.openJob(accounts, asked)))) {
@@ -186,7 +183,7 @@ export const openDeadLetterJob = route({
     }
     const job = await readStore(deadLetters.findJob(accounts, jobId));
     reply.header('location', `/v1/dead-letters/jobs/${jobId}`);
-    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 202, { job: jobBody(job) });
+    return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply.code(202), { job: jobBody(job) });
   },
 });
 
@@ -203,7 +200,7 @@ export const listDeadLetterJobs: Route = {
   rows: jobsShown,
   handle: async ({ deadLetters }, { reply, principal }) => {
     const jobs = await readStore(deadLetters.listJobs(principal.accounts, jobsShown));
-    return sendJson(reply, 200, { items: jobs.map(jobBody) });
+    return sendJson(reply, { items: jobs.map(jobBody) });
   },
 };
 
@@ -213,7 +210,6 @@ export const showDeadLetterJob: Route = {
   operationId: 'getDeadLetterJob',
   summary: 'Read one job over dead letters, with its progress',
   tag: 'dead-letters',
-  params: { jobId: 'jobId' },
   answers: { 200: { describe: 'The job', schema: deadLetterJobAnswer } },
   handle: sendJob,
 };
@@ -225,7 +221,6 @@ export const cancelDeadLetterJob = route({
   summary: 'Cancel a job over dead letters',
   describe: 'Its rows that are open are withdrawn, and stay dead letters. Rows that were done stay done.',
   tag: 'dead-letters',
-  params: { jobId: 'jobId' },
   answers: {
     200: {
       describe: 'The job now; one that had ended is unchanged, as a discard always is',
@@ -246,7 +241,7 @@ export const cancelDeadLetterJob = route({
 
 async function sendJob({ deadLetters }: RouteParts, { reply, principal, params: { jobId = '' } }: Call<unknown>) {
   const job = await readStore(deadLetters.findJob(principal.accounts, jobId));
-  return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, 200, { job: jobBody(job) });
+  return job === undefined ? sendProblem(reply, 'JOB_NOT_FOUND') : sendJson(reply, { job: jobBody(job) });
 }
 
 function jobBody(job: DeadLetterJob) {

@@ -14,7 +14,7 @@ export const showFleet: Route = {
   tag: 'service',
   answers: { 200: { describe: 'Each lane with its process and its shards', schema: fleetAnswer } },
   rows: 50,
-  handle: async ({ service }, { reply }) => sendJson(reply, 200, await readStore(service.fleet())),
+  handle: async ({ service }, { reply }) => sendJson(reply, await readStore(service.fleet())),
 };
 
 export const drainInstance = fleetRoute({
@@ -66,7 +66,6 @@ function fleetRoute({ on, act, ...named }: FleetAct): Route {
     ...operatorAct,
     ...named,
     tag: 'operations',
-    params: { [on]: on },
     answers: { 200: { describe: 'The fleet now; shards move during the next seconds', schema: fleetAnswer } },
     problems: [...ofBody, 'EVERY_ACCOUNT_NEEDED'],
     handle: async ({ fleet, service }, call) => {
@@ -74,7 +73,7 @@ function fleetRoute({ on, act, ...named }: FleetAct): Route {
       const refused = refuseScope(call, { kind: 'service' });
       if (refused !== undefined) return refused;
       if (!(await readStore(act(fleet, params[on] ?? '', wordOf(call))))) return sendProblem(reply, notFound[on]);
-      return sendJson(reply, 200, await readStore(service.fleet()));
+      return sendJson(reply, await readStore(service.fleet()));
     },
   });
 }

@@ -34,7 +34,7 @@ export const listHalts: Route = {
   tag: 'operations',
   answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
   handle: ({ commands }, { reply, principal }) =>
-    sendJson(reply, 200, haltBody(commands.operator.halts.list(), principal.accounts)),
+    sendJson(reply, haltBody(commands.operator.halts.list(), principal.accounts)),
 };
 
 export const haltAccount = haltRoute(
@@ -61,7 +61,6 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     summary,
     describe: 'Cancels pass always. The reason is recorded with who gave it.',
     tag: 'operations',
-    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     answers: {
       ...(verb === 'halt'
         ? { 200: { describe: 'The halts in force now', schema: haltAnswer } }
@@ -101,7 +100,7 @@ async function haltOrResume(
   const inForce = new Set(result.halts.map(({ haltId }) => haltId));
   const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
   const accountKnown = await known;
-  return sendJson(reply, 200, {
+  return sendJson(reply, {
     ...haltBody(result.halts, principal.accounts),
     ...(verb === 'resume' ? { cleared: haltBody(cleared, principal.accounts).halts } : { accountKnown }),
   });
@@ -150,7 +149,7 @@ export const listApprovals: Route = {
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.approvals.list(accountsOf(principal.accounts));
     if (result.kind !== 'done') return sendNotDone(reply, result);
-    return sendJson(reply, 200, {
+    return sendJson(reply, {
       items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
     });
   },
@@ -162,7 +161,6 @@ export const approve = route({
   operationId: 'approve',
   summary: 'Approve, as the second principal, what another has asked for, and do it',
   tag: 'operations',
-  params: { approvalId: 'approvalId' },
   answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
   problems: [
     ...ofBody,
@@ -183,7 +181,7 @@ export const approve = route({
     const act = () => commands.operator.approve(approvalId, operatorWordOf(call));
     const result = await forwarding.enter(call, asked.accountId, act);
     if (result.kind !== 'done') return sendNotDone(reply, result);
-    return sendJson(reply, 200, { approval: approvalBody(result.approval) });
+    return sendJson(reply, { approval: approvalBody(result.approval) });
   },
 });
 

@@ -22,7 +22,7 @@ export const listLimits: Route = {
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.limits();
     if (result.kind !== 'done') return sendNotDone(reply, result);
-    return sendJson(reply, 200, limitBody(result, principal.accounts));
+    return sendJson(reply, limitBody(result, principal.accounts));
   },
 };
 
@@ -49,7 +49,7 @@ export const changeLimits = route({
     if (refused !== undefined) return refused;
     const result = await commands.operator.changeLimits(body.scope, body.change, operatorWordOf(call));
     if (result.kind !== 'done') return sendNotDone(reply, result);
-    return sendJson(reply, 200, limitBody(result, principal.accounts));
+    return sendJson(reply, limitBody(result, principal.accounts));
   },
 });
 

@@ -69,7 +69,7 @@ export const countOrders = route({
   problems: ['ACCOUNT_NOT_FOUND'],
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
-    return sendJson(reply, 200, await readStore(reads.countOrders(principal.accounts, query)));
+    return sendJson(reply, await readStore(reads.countOrders(principal.accounts, query)));
   },
 });
 
@@ -78,7 +78,6 @@ export const getOrder: Route = {
   path: '/v1/orders/{stream}/{orderId}',
   operationId: 'getOrder',
   summary: 'Read one order',
-  params: { stream: 'stream', orderId: 'orderId' },
   headers: ['If-None-Match'],
   answers: {
     200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
@@ -91,7 +90,7 @@ export const getOrder: Route = {
     const tag = tagOf(order.revision);
     reply.header('etag', tag);
     if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
-    return sendJsonText(reply, 200, storedOrderText(order));
+    return sendJsonText(reply, storedOrderText(order));
   },
 };
 
@@ -101,7 +100,6 @@ export const listUpdates = route({
   operationId: 'listOrderUpdates',
   summary: 'Read the history of one order',
   describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
-  params: { stream: 'stream', orderId: 'orderId' },
   query: z.strictObject({
     after: z
       .string()
@@ -126,7 +124,7 @@ export const listUpdates = route({
     const last = found.length > limit ? shown.at(-1) : undefined;
     const next = last === undefined ? '' : `,"next":"${last.revision}"`;
     const payloads = items.map(({ payload }) => payload).join(',');
-    return sendJsonText(reply, 200, `{"items":[${payloads}],"recordedAt":${times}${next}}`);
+    return sendJsonText(reply, `{"items":[${payloads}],"recordedAt":${times}${next}}`);
   },
 });
 

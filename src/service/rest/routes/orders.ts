@@ -93,7 +93,6 @@ const placing = {
 const replacing = {
   ...placing,
   method: 'PATCH',
-  params: { orderId: 'orderId' },
   headers: orderCommandHeaders,
   problems: [
     'ORDER_CLOSED',
@@ -183,7 +182,6 @@ function cancelRoute(
       'Never refused because of a halt, an earlier cancel, or the status that the order is believed to have: the platform decides, and `orderStatus` says what is believed.',
     tag: 'orders',
     scopes: ['orders:write'],
-    params: { orderId: 'orderId' },
     query: shape,
     headers: orderCommandHeaders,
     answers: commandAnswers,
@@ -245,7 +243,6 @@ export const previewPredictionOrder = route({
 
 const previewingReplaces = {
   ...previewing,
-  params: { orderId: 'orderId' },
   headers: ['If-Match'],
   problems: [...previewing.problems, 'INVALID_IF_MATCH'],
 } as const satisfies Partial<Route>;
@@ -283,7 +280,7 @@ async function preview(
   };
   const look = () => commands.preview(asked);
   const result = await forwarding.enter({ request, reply }, accountId, look, forwarding.untilMs('order'));
-  if (result.kind === 'done') return sendJson(reply, 200, previewBody(named.request, result, clock.nowMs()));
+  if (result.kind === 'done') return sendJson(reply, previewBody(named.request, result, clock.nowMs()));
   return sendNotDone(reply, result);
 }
 

@@ -18,7 +18,7 @@ export const showCaller: Route = {
   scopes,
   answers: { 200: { describe: 'The caller, its scopes and its accounts', schema: callerAnswer } },
   handle: ({ service, authenticator }, { reply, principal: { name, scopes: granted, accounts } }) =>
-    sendJson(reply, 200, {
+    sendJson(reply, {
       principal: name,
       signIn: authenticator.required,
       scopes: [...granted],
@@ -40,7 +40,7 @@ export const showStatus: Route = {
   rows: 100,
   handle: async (parts, call) => {
     const own = await parts.service.status(call.principal.accounts);
-    return sendJson(call.reply, 200, await statusOfAll(parts, call, own));
+    return sendJson(call.reply, await statusOfAll(parts, call, own));
   },
 };
 
@@ -55,7 +55,7 @@ export const showHistory = route({
   answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
   rows: 50,
   handle: ({ service }, { reply, query: { since } }) =>
-    sendJson(reply, 200, service.history(since === undefined ? undefined : msOf(since))),
+    sendJson(reply, service.history(since === undefined ? undefined : msOf(since))),
 });
 
 export const listConsumers: Route = {
@@ -70,7 +70,7 @@ export const listConsumers: Route = {
   rows: 50,
   handle: async ({ service }, { reply }) => {
     const answer = await service.consumers();
-    if (answer.kind === 'read') return sendJson(reply, 200, answer.consumers);
+    if (answer.kind === 'read') return sendJson(reply, answer.consumers);
     reply.header('retry-after', '5');
     return sendProblem(reply, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
   },
@@ -84,7 +84,7 @@ export const showOpenapi: Route = {
   operationId: 'getOpenapi',
   summary: 'This interface as OpenAPI 3.1',
   answers: { 200: { describe: 'OpenAPI 3.1', type: 'application/json', example: { openapi: '3.1.0' } } },
-  handle: ({ documents }, { reply }) => sendJsonText(reply, 200, documents.openapi),
+  handle: ({ documents }, { reply }) => sendJsonText(reply, documents.openapi),
 };
 
 export const showAsyncapi: Route = {
@@ -93,7 +93,7 @@ export const showAsyncapi: Route = {
   operationId: 'getAsyncapi',
   summary: 'The topics on Kafka and the stream of updates as AsyncAPI 3',
   answers: { 200: { describe: 'AsyncAPI 3', type: 'application/json', example: { asyncapi: '3.0.0' } } },
-  handle: ({ documents }, { reply }) => sendJsonText(reply, 200, documents.asyncapi),
+  handle: ({ documents }, { reply }) => sendJsonText(reply, documents.asyncapi),
 };
 
 export const showPage: Route = {
