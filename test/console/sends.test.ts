@@ -127,7 +127,7 @@ describe('issue: The ticket said that nothing was sent, and the order was live.'
 
 describe("issue: An order of a reader who had signed out was sent once more, by the next reader's token.", () => {
   const words = 'POST /v1/orders';
-  const request = { method: 'POST', path: '/v1/orders', body: {} } as const;
+  const request = ['POST', '/v1/orders', { body: {} }] as const;
 
   async function signedIn() {
     const rig = new ConsoleRig();
@@ -147,7 +147,7 @@ describe("issue: An order of a reader who had signed out was sent once more, by 
   it('a retry under way ends with a sign-out, without an answer', async () => {
     const { rig, next, tokens } = await signedIn();
     rig.away.add(words);
-    const sent = new KeyedSend(rig.state).send(request);
+    const sent = new KeyedSend(rig.state).send(...request);
     await rig.settle();
     await next();
     rig.away.clear();

@@ -3,6 +3,7 @@ import { commandFilters } from '../../contract/list-filters.ts';
 import { streamPattern } from '../../domain/order.ts';
 import { type FilterTexts, filterWords } from './filter-address.ts';
 import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts';
+import { queryText } from './rest.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -73,17 +74,17 @@ function paramsOf(pattern: readonly string[], given: readonly string[]): Record<
   return params;
 }
 
-/** `query`: undefined or empty words are left out. */
+/** `words`: those for the parts of its path, and those behind `?`. */
 export function addressOf(
   screen: keyof typeof paths,
-  params: Readonly<Record<string, string>> = {},
-  query: Readonly<Record<string, string | undefined>> = {},
+  words: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const path = paths[screen].replace(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
-  const words = Object.entries(query).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-  );
-  return words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`;
+  const query = { ...words };
+  const path = paths[screen].replace(/:(\w+)/g, (_all, name: string) => {
+    delete query[name];
+    return encodeURIComponent(words[name] ?? '');
+  });
+  return path + queryText(query);
 }
 
 export function blotterAddress(view: BlotterView = defaultView): string {
@@ -91,7 +92,7 @@ export function blotterAddress(view: BlotterView = defaultView): string {
 }
 
 export function commandsAddress(filters: FilterTexts<typeof commandFilters> = {}): string {
-  return addressOf('commands', {}, filterWords(commandFilters, filters));
+  return addressOf('commands', filterWords(commandFilters, filters));
 }
 
 export function commandAddress(commandId: string): string {

@@ -1,4 +1,4 @@
-import { addressOf, blotterAddress } from './address.ts';
+import { addressOf } from './address.ts';
 import type { LoadState } from './console-state.ts';
 import type { Doubt, StatusState } from './status-watch.ts';
 import type { StreamState } from './stream-client.ts';
@@ -72,25 +72,25 @@ export const doubtName = wordsOf({
   instances_unanswered: 'Instance silent',
 });
 
-const pages: Readonly<Record<string, string>> = {
-  no_holder: addressOf('pipeline'),
-  standby: addressOf('pipeline'),
-  canary_late: addressOf('pipeline'),
-  rows_not_stored: addressOf('pipeline'),
-  rows_unsent: addressOf('pipeline'),
-  topics_replaced: addressOf('pipeline'),
-  topics_differ: addressOf('pipeline'),
-  clock_skewed: addressOf('pipeline'),
-  instances_unanswered: addressOf('pipeline'),
-  shards_unassigned: addressOf('accounts'),
-  account_not_live: addressOf('accounts'),
-  silent_losses: addressOf('accounts'),
-  commands_unresolved: addressOf('commands'),
-  halted: addressOf('risk'),
-  dead_letters: addressOf('deadLetters'),
+const pages: Readonly<Record<string, Parameters<typeof addressOf>[0]>> = {
+  no_holder: 'pipeline',
+  standby: 'pipeline',
+  canary_late: 'pipeline',
+  rows_not_stored: 'pipeline',
+  rows_unsent: 'pipeline',
+  topics_replaced: 'pipeline',
+  topics_differ: 'pipeline',
+  clock_skewed: 'pipeline',
+  instances_unanswered: 'pipeline',
+  shards_unassigned: 'accounts',
+  account_not_live: 'accounts',
+  silent_losses: 'accounts',
+  commands_unresolved: 'commands',
+  halted: 'risk',
+  dead_letters: 'deadLetters',
 };
 
 /** The screen for a doubt's subject. */
 export function doubtAddress(name: string): string {
-  return pages[name] ?? blotterAddress();
+  return addressOf(pages[name] ?? 'blotter');
 }

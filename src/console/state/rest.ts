@@ -40,7 +40,7 @@ const mostPages = 20;
 interface AskOptions {
   readonly signal?: AbortSignal | undefined;
   /** Reads the body; JSON.parse when left out. */
-  readonly parse?: (text: string) => unknown;
+  readonly parse?: ((text: string) => unknown) | undefined;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   /** A refused token is only reported. */
@@ -64,14 +64,9 @@ export class Rest {
     this.ports = ports;
   }
 
-  /** Never rejects. `query`: undefined parameters are left out. */
-  get<T>(
-    path: string,
-    query: Readonly<Record<string, string | undefined>> = {},
-    signal?: AbortSignal,
-    parse?: (text: string) => unknown,
-  ): Promise<Answer<T>> {
-    return this.whole<T>('GET', path + textOf(query), { signal, ...(parse !== undefined && { parse }) });
+  /** Never rejects. */
+  get<T>(path: string, query: Query = {}, signal?: AbortSignal, parse?: AskOptions['parse']): Promise<Answer<T>> {
+    return this.whole<T>('GET', path + queryText(query), { signal, parse });
   }
 
   /**
@@ -81,7 +76,7 @@ export class Rest {
    */
   async getPages<T extends Page<unknown>>(
     path: string,
-    query: Readonly<Record<string, string | undefined>>,
+    query: Query,
     { most, signal }: { readonly most: number; readonly signal?: AbortSignal },
   ): Promise<Answer<T>> {
     const items: unknown[] = [];
@@ -194,8 +189,11 @@ export async function problemOf(answer: HttpAnswer): Promise<Problem> {
   };
 }
 
-function textOf(query: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** For the end of a path. Undefined and empty words are left out. */
+export function queryText(query: Query): string {
+  const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 

@@ -36,7 +36,7 @@ export function AccountDetail({ state, accountId, rows, status, done, close }: D
         <h2>Account {accountId}</h2>
         <Link to={blotterAddress({ ...defaultView, accountId })}>Its orders</Link>
         {state.session.may('ops:read') && (
-          <Link to={addressOf('deadLetters', {}, { account: accountId })}>Its dead letters</Link>
+          <Link to={addressOf('deadLetters', { account: accountId })}>Its dead letters</Link>
         )}
         <button class="quiet" onClick={close}>
           Close

@@ -31,14 +31,14 @@ export function AccountsPage({ state, query }: ScreenProps) {
   const rows = sortedAccounts(shown.value?.items ?? [], text);
   const chosen = shown.value?.items.filter(({ accountId }) => accountId === account) ?? [];
   const open = (accountId: string | undefined) =>
-    go(addressOf('accounts', {}, { text, account: accountId }), { replace: true });
+    go(addressOf('accounts', { text, account: accountId }), { replace: true });
   return (
     <div class="screen">
       <header class="screen-head">
         <h1>Accounts and sources</h1>
         {textFilter('Find an account', text, {
           onInput: (event) =>
-            go(addressOf('accounts', {}, { text: event.currentTarget.value, account }), { replace: true }),
+            go(addressOf('accounts', { text: event.currentTarget.value, account }), { replace: true }),
         })}
       </header>
       <DoubtNotes state={state} names={['account_not_live', 'silent_losses', 'standby']} />

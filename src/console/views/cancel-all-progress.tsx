@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import { useReducer } from 'preact/hooks';
 import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { commandLink, orderLink } from '../parts/link.tsx';
@@ -25,14 +24,7 @@ export function CancelAllProgress({ state, run }: ProgressProps) {
   const answer = useValue(run.answer);
   const fault = useValue(run.fault);
   useValue(run.steps);
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useWhileShown(
-    (signal) => {
-      state.orders.changes.add(() => redraw(undefined as never), signal);
-      return run.follow(signal);
-    },
-    [run],
-  );
+  useWhileShown((signal) => run.follow(signal), [run]);
   const lines = run.lines();
   return (
     <section class="panel panel-body cancel-all" aria-labelledby="cancel-all-title">

@@ -166,7 +166,7 @@ function CancelDialog({ state, order, close, done }: CancelProps) {
       label="Cancel the order"
       danger
       asksReason={false}
-      run={() => keyed.send({ method: 'DELETE', path: cancelPath(order) })}
+      run={() => keyed.send('DELETE', cancelPath(order))}
       done={({ body }) => done(body.commandId)}
       close={close}
     />

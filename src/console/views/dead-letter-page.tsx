@@ -89,7 +89,7 @@ function factsOf(
       accountId === undefined ? (
         'none that could be read'
       ) : (
-        <Link to={addressOf('accounts', {}, { account: accountId })}>{accountId}</Link>
+        <Link to={addressOf('accounts', { account: accountId })}>{accountId}</Link>
       ),
     ],
     ['Stream', stream],

@@ -46,7 +46,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
   const { status } = useValue(state.status.state);
   const filterChoices = { stream: state.session.streamWords, reason: reasonsIn(status?.deadLetters, filter.reason) };
   const change = (over: DeadLetterFilter) =>
-    go(addressOf('deadLetters', {}, filterWords(deadLetterFilters, { ...filter, ...over })), { replace: true });
+    go(addressOf('deadLetters', filterWords(deadLetterFilters, { ...filter, ...over })), { replace: true });
   const mayAct = state.session.may('ops:write');
   const changed = () => {
     setChanges((count) => count + 1);

@@ -41,7 +41,7 @@ export function Fills({ state, query }: ScreenProps) {
   const filters = filtersIn(fillFilters, query);
   const words = { status: statusWords, stream: state.session.streamWords };
   const change = (over: FilterTexts<typeof fillFilters>) =>
-    go(addressOf('fills', {}, filterWords(fillFilters, { ...filters, ...over })), { replace: true });
+    go(addressOf('fills', filterWords(fillFilters, { ...filters, ...over })), { replace: true });
   // Once for each change: the page is drawn for other reasons too.
   const fills = useMemo(() => {
     const wanted = filterOf({ ...defaultView, ...filters, openOnly: false });

@@ -47,7 +47,7 @@ export class CancelAllRun {
   readonly answer = signal<CancelAllDocument>();
   /** Why the newest request had no good answer. */
   readonly fault = signal<string>();
-  /** Rises when a cancel's state changed. */
+  /** Rises when a line may have changed. */
   readonly steps = signal(0);
   private readonly results = new Map<string, CommandResult>();
   private readonly deps: RunDeps;
@@ -65,7 +65,7 @@ export class CancelAllRun {
     const { accountId, body } = this.wish;
     const path =
       accountId === undefined ? '/v1/cancel-all' : `/v1/accounts/${encodeURIComponent(accountId)}/cancel-all`;
-    const answer = await this.keyed.send({ method: 'POST', path, body });
+    const answer = await this.keyed.send('POST', path, { body });
     if (answer.kind === 'ok') {
       // It is newer than the steps that were followed: some may have come while nothing followed.
       this.results.clear();
@@ -78,6 +78,7 @@ export class CancelAllRun {
   /** Follows it until nothing is open any more, or `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     this.deps.results.add((result) => this.takeResult(result), signal);
+    this.deps.orders.changes.add(() => this.changed(), signal);
     while (!signal.aborted) {
       const answer = this.answer.peek();
       const isOver = answer !== undefined && !answer.open && !answer.inForce;
@@ -122,6 +123,10 @@ export class CancelAllRun {
     if (result.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
     if (!this.swept().some((order) => order.commandId === commandId)) return;
     this.results.set(commandId, result);
+    this.changed();
+  }
+
+  private changed(): void {
     this.steps.value += 1;
   }
 }

@@ -1,12 +1,7 @@
 import { pause } from '../ports.ts';
-import type { Answer, RestDeps } from '../rest.ts';
+import type { Answer, Rest, RestDeps } from '../rest.ts';
 
-interface KeyedRequest {
-  readonly method: 'POST' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+type Request = Parameters<Rest['send']>;
 
 /** Pauses before the second and the third try. */
 const waitsMs = [500, 2_000] as const;
@@ -34,14 +29,14 @@ export class KeyedSend<T> {
    * Never rejects. `away`: it may have been done; the same call later finds out. After a sign-out
    * nothing more is sent: the next token may be another reader's.
    */
-  send(request: KeyedRequest): Promise<Answer<T>> {
+  send(...request: Request): Promise<Answer<T>> {
     this.underWay ??= this.tryAll(request).finally(() => {
       this.underWay = undefined;
     });
     return this.underWay;
   }
 
-  private async tryAll(request: KeyedRequest): Promise<Answer<T>> {
+  private async tryAll(request: Request): Promise<Answer<T>> {
     let answer = await this.tryOnce(request);
     for (const waitMs of waitsMs) {
       if (answer.kind !== 'away') return answer;
@@ -51,11 +46,11 @@ export class KeyedSend<T> {
     return answer;
   }
 
-  private async tryOnce({ method, path, body, headers }: KeyedRequest): Promise<Answer<T>> {
+  private async tryOnce([method, path, options]: Request): Promise<Answer<T>> {
     if (this.deps.rest.signOuts !== this.signOuts) return { kind: 'away' };
     const answer = await this.deps.rest.send<T>(method, path, {
-      ...(body !== undefined && { body }),
-      headers: { ...headers, 'idempotency-key': this.key },
+      ...options,
+      headers: { ...options?.headers, 'idempotency-key': this.key },
     });
     if (answer.kind === 'problem') return this.unanswered && isOfThisTry(answer.status) ? { kind: 'away' } : answer;
     this.unanswered = answer.kind === 'away';

@@ -44,28 +44,26 @@ export class OrderAction {
   }
 
   cancel(): Promise<Answer<CommandAnswer>> {
-    return this.keyed.send({
-      method: 'DELETE',
-      path: cancelPath(this.seen),
-      headers: matching(this.seen.revision),
-    });
+    return this.keyed.send('DELETE', cancelPath(this.seen), { headers: this.matching() });
   }
 
   replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
-    return this.keyed.send({ method: 'PATCH', ...this.replacement(wanted) });
+    return this.keyed.send('PATCH', orderPath(this.seen), this.replacement(wanted));
   }
 
   /** About a replace as it is filled in now. Undefined: nothing is changed yet. */
   questionOf(wanted: NewTerms): Question | undefined {
     if (changedTerms(this.seen.order, wanted).length === 0) return undefined;
-    const { path, ...request } = this.replacement(wanted);
-    return { ...request, path: `${path}/preview`, isWhole: true };
+    return { ...this.replacement(wanted), path: `${orderPath(this.seen)}/preview`, isWhole: true };
   }
 
   private replacement(wanted: NewTerms) {
-    const { revision, order } = this.seen;
-    const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
-    return { path: orderPath(this.seen), body: replaceBodyOf(this.seen, terms), headers: matching(revision) };
+    const terms = Object.fromEntries(changedTerms(this.seen.order, wanted).map(({ name, to }) => [name, to]));
+    return { body: replaceBodyOf(this.seen, terms), headers: this.matching() };
+  }
+
+  private matching() {
+    return { 'if-match': `"${this.seen.revision}"`, prefer: 'wait=3' };
   }
 
   /**
@@ -80,8 +78,4 @@ export class OrderAction {
     this.seen = answer.body;
     return before;
   }
-}
-
-function matching(revision: number): Readonly<Record<string, string>> {
-  return { 'if-match': `"${revision}"`, prefer: 'wait=3' };
 }

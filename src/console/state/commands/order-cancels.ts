@@ -43,7 +43,7 @@ export class OrderCancels {
     const key = keyOf(order);
     const keyed = this.sends.get(key) ?? new KeyedSend<CommandAnswer>(this.deps);
     this.sends.set(key, keyed);
-    const answer = await keyed.send({ method: 'DELETE', path: cancelPath(order) });
+    const answer = await keyed.send('DELETE', cancelPath(order));
     if (answer.kind === 'ok') this.sends.delete(key);
     this.lines.value = this.lines.peek().map((line) => (keyOf(line.order) === key ? { order, answer } : line));
   }

@@ -164,23 +164,14 @@ function withoutEmpty<T extends Body>(fields: Readonly<Partial<Record<keyof T, u
   return Object.fromEntries(given.filter(([, value]) => value !== '')) as unknown as T;
 }
 
-type FieldName = Exclude<keyof TicketFields, 'kind' | 'legs'>;
-
-const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
-  accountId: ['accountId'],
-  stream: ['stream'],
-  symbol: ['symbol'],
-  outcome: ['outcome'],
-  side: ['side'],
-  type: ['type', 'orderType'],
-  timeInForce: ['timeInForce'],
-  quantity: ['qty', 'quantity'],
-  price: ['price'],
-  stopPrice: ['stopPrice', 'stopPx'],
-  expireTime: ['expireTime'],
-  hours: ['extendedHours'],
-  reference: ['clientId', 'clientOrderRef'],
-  supersedes: ['supersedes'],
+/** The ticket's field for a name in a body; the others have one name. */
+const fieldsInBody: Readonly<Record<string, keyof TicketFields>> = {
+  orderType: 'type',
+  qty: 'quantity',
+  stopPx: 'stopPrice',
+  extendedHours: 'hours',
+  clientId: 'reference',
+  clientOrderRef: 'reference',
 };
 
 /**
@@ -228,7 +219,8 @@ type Placed = Pick<CommandAnswer, 'stream' | 'accountId' | 'terms'>;
 /** The ticket's field for the path in a fault; undefined: it has none. */
 function fieldOfPath(path: string): string | undefined {
   if (/^legs\[\d\]\.\w+$/.test(path)) return path;
-  return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];
+  const field = fieldsInBody[path] ?? path;
+  return typeof Reflect.get(emptyFields(), field) === 'string' ? field : undefined;
 }
 
 function textOf(fields: TicketFields, field: string): string | undefined {

@@ -58,8 +58,8 @@ export class Ticket {
     const { kind } = this.progress.peek();
     if (kind === 'sending' || kind === 'sent') return;
     this.progress.value = { kind: 'sending' };
-    const answer = await this.keyed.send({ method: 'POST', ...requestOf(this.fields.peek()) });
-    this.progress.value = await this.after(answer);
+    const { path, body } = requestOf(this.fields.peek());
+    this.progress.value = await this.after(await this.keyed.send('POST', path, { body }));
   }
 
   private async after(answer: Answer<CommandAnswer>): Promise<Progress> {
