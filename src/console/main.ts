@@ -2,7 +2,7 @@ import { h, render } from 'preact';
 import { loadAgain } from './parts/load-again.ts';
 import { keepPressesWhole } from './parts/whole-press.ts';
 import { ConsoleState } from './state/console-state.ts';
-import { FramePace } from './state/frame-pace.ts';
+import { framePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
 import { sleeplessClock } from './state/sleepless-clock.ts';
 import { App } from './views/app.tsx';
@@ -19,7 +19,7 @@ function after(ms: number, run: () => void): Timer {
   return { cancel: () => clearTimeout(timer) };
 }
 
-const pace = new FramePace({ monotonicMs, after, next: nextFrame });
+const pacedFrame = framePace({ monotonicMs, after, next: nextFrame });
 
 const turns: (() => void)[] = [];
 const channel = new MessageChannel();
@@ -95,7 +95,7 @@ function nextFrame(run: () => void): void {
 /** A hidden tab draws no frames, and must not let changes pile up: there it runs once a second. */
 function frame(run: () => void): void {
   if (document.hidden) setTimeout(run, 1000);
-  else pace.frame(run);
+  else pacedFrame(run);
 }
 
 const place = document.getElementById('console');

@@ -13,30 +13,21 @@ const longestRestMs = 250;
  * takes half the page's time at most: the other half reads the stream and answers keys, also on a
  * slow machine.
  */
-export class FramePace {
-  private restedMs = 0;
-  private readonly frames: Frames;
-
-  constructor(frames: Frames) {
-    this.frames = frames;
-  }
-
-  frame(run: () => void): void {
-    const waitMs = this.restedMs - this.frames.monotonicMs();
-    if (waitMs > 0) this.frames.after(waitMs, () => this.draw(run));
-    else this.draw(run);
-  }
-
-  private draw(run: () => void): void {
-    const { next, after, monotonicMs } = this.frames;
+export function framePace({ monotonicMs, after, next }: Frames): (run: () => void) => void {
+  let restedMs = 0;
+  const draw = (run: () => void) =>
     next(() => {
       const startMs = monotonicMs();
       run();
       // A timer runs after the browser has laid out and painted the frame.
       after(0, () => {
         const endMs = monotonicMs();
-        this.restedMs = endMs + Math.min(longestRestMs, endMs - startMs);
+        restedMs = endMs + Math.min(longestRestMs, endMs - startMs);
       });
     });
-  }
+  return (run) => {
+    const waitMs = restedMs - monotonicMs();
+    if (waitMs > 0) after(waitMs, () => draw(run));
+    else draw(run);
+  };
 }

@@ -1,18 +1,18 @@
 /** The classes in oauth4webapi that say why a sign-in failed. */
-interface Faults {
-  readonly AuthorizationResponseError: typeof import('oauth4webapi').AuthorizationResponseError;
-  readonly ResponseBodyError: typeof import('oauth4webapi').ResponseBodyError;
-  readonly OperationProcessingError: typeof import('oauth4webapi').OperationProcessingError;
-  readonly WWWAuthenticateChallengeError: typeof import('oauth4webapi').WWWAuthenticateChallengeError;
-}
+type Faults = Pick<
+  typeof import('oauth4webapi'),
+  'AuthorizationResponseError' | 'ResponseBodyError' | 'OperationProcessingError' | 'WWWAuthenticateChallengeError'
+>;
+
+const ended = () => 'Your sign-in has ended. Sign in again.';
 
 /** The errors in RFC 6749 and OpenID Connect that a reader can do something about. */
 const sentences: Readonly<Record<string, (host: string) => string>> = {
   access_denied: (host) => `${host} did not allow the sign-in, or it was stopped there.`,
-  login_required: () => 'Your sign-in has ended. Sign in again.',
-  interaction_required: () => 'Your sign-in has ended. Sign in again.',
-  consent_required: () => 'Your sign-in has ended. Sign in again.',
-  account_selection_required: () => 'Your sign-in has ended. Sign in again.',
+  login_required: ended,
+  interaction_required: ended,
+  consent_required: ended,
+  account_selection_required: ended,
   invalid_grant: () => 'The sign-in took too long, or was used already. Sign in again.',
   invalid_client: (host) =>
     `${host} does not know this console as a client. The people who run the service can correct this.`,

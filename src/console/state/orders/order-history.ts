@@ -3,7 +3,7 @@ import type { OrderUpdate, Stream } from '../../../../types/records.d.ts';
 import { type Followed, withFailure } from '../followed.ts';
 import { pause } from '../ports.ts';
 import type { Failure, Page, RestDeps } from '../rest.ts';
-import type { ListedOrder } from './order-row.ts';
+import { type ListedOrder, listedOf } from './order-row.ts';
 
 /**
  * The parts of JSON that the compiler's library does not know yet (ECMAScript, "JSON.parse source
@@ -115,16 +115,7 @@ export class OrderHistory {
   private append(state: Extract<HistoryState, { kind: 'shown' }>, update: OrderUpdate): void {
     const { updates, order } = state;
     if (isKnown(update, updates.at(-1), order.revision)) return;
-    const { revision, accountId, stream, orderId, sourceVersion } = update;
-    const newest = {
-      stream,
-      orderId,
-      accountId,
-      revision,
-      ...(sourceVersion !== undefined && { sourceVersion }),
-      order: update.order,
-    };
-    this.state.value = { ...state, order: newest, updates: state.cut ? updates : [...updates, update] };
+    this.state.value = { ...state, order: listedOf(update), updates: state.cut ? updates : [...updates, update] };
   }
 
   private fail(answer: Failure, signal: AbortSignal): boolean {

@@ -1,28 +1,6 @@
 import type { NormalisedOrder, OrderUpdate, Stream } from '../../../../types/records.d.ts';
 import { isTerminal } from '../../../domain/order.ts';
 
-/**
- * One order in its newest state, as the blotter has it. A row is
- * never changed: a newer state is a new row.
- */
-export interface OrderRow {
-  readonly key: string;
-  readonly stream: Stream;
-  readonly orderId: string;
-  readonly accountId: string;
-  readonly revision: number;
-  /** Undefined: a list does not say it. */
-  readonly generation: number | undefined;
-  readonly sourceVersion: string | undefined;
-  readonly order: NormalisedOrder;
-  /** Fields changed last; empty for a row from a list. */
-  readonly changed: readonly string[];
-  /** Rises with each change that arrives: the highest is the newest. */
-  readonly rank: number;
-  /** When the change arrived, by the monotonic clock; undefined for a row from a list. */
-  readonly arrivedMs: number | undefined;
-}
-
 /** An order as lists from REST have it. */
 export interface ListedOrder {
   readonly stream: Stream;
@@ -33,31 +11,38 @@ export interface ListedOrder {
   readonly order: NormalisedOrder;
 }
 
-export function keyOf({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+/**
+ * One order in its newest state, as the blotter has it. A row is
+ * never changed: a newer state is a new row.
+ */
+export interface OrderRow extends ListedOrder {
+  readonly key: string;
+  /** Undefined: a list does not say it. */
+  readonly generation: number | undefined;
+  /** Fields changed last; empty for a row from a list. */
+  readonly changed: readonly string[];
+  /** Rises with each change that arrives: the highest is the newest. */
+  readonly rank: number;
+  /** When the change arrived, by the monotonic clock; undefined for a row from a list. */
+  readonly arrivedMs: number | undefined;
+}
+
+export function keyOf({ stream, orderId }: Pick<ListedOrder, 'stream' | 'orderId'>): string {
   return `${stream}:${orderId}`;
 }
 
+/** The state that an update brings, without the update's own fields. */
+export function listedOf({ stream, orderId, accountId, revision, sourceVersion, order }: ListedOrder): ListedOrder {
+  return { stream, orderId, accountId, revision, sourceVersion, order };
+}
+
 export function rowOfUpdate(update: OrderUpdate, rank: number, arrivedMs: number): OrderRow {
-  const { stream, orderId, accountId, revision, generation, sourceVersion, order, changed } = update;
-  return {
-    key: keyOf(update),
-    stream,
-    orderId,
-    accountId,
-    revision,
-    generation,
-    sourceVersion,
-    order,
-    changed,
-    rank,
-    arrivedMs,
-  };
+  const { generation, changed } = update;
+  return { ...listedOf(update), key: keyOf(update), generation, changed, rank, arrivedMs };
 }
 
 export function rowOfListed(listed: ListedOrder, rank: number): OrderRow {
-  const { stream, orderId, accountId, revision, sourceVersion, order } = listed;
-  const unknown = { generation: undefined, sourceVersion, changed: [], arrivedMs: undefined };
-  return { key: keyOf(listed), stream, orderId, accountId, revision, order, rank, ...unknown };
+  return { ...listedOf(listed), key: keyOf(listed), generation: undefined, changed: [], rank, arrivedMs: undefined };
 }
 
 /**
