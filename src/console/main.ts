@@ -1,4 +1,5 @@
 import { h, render } from 'preact';
+import { Console } from './parts/console.ts';
 import { loadAgain } from './parts/load-again.ts';
 import { keepPressesWhole } from './parts/whole-press.ts';
 import { ConsoleState } from './state/console-state.ts';
@@ -102,7 +103,7 @@ const place = document.getElementById('console');
 if (place === null) throw new Error('the page has no place for the console');
 keepPressesWhole(ports);
 const state = new ConsoleState(ports);
-render(h(App, { state }), place);
+render(h(Console.Provider, { value: state, children: h(App, null) }), place);
 void state.start();
 
 // A module runs once the style sheets were loaded, or could not be.

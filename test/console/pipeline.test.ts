@@ -35,7 +35,7 @@ describe('the lines of the pipeline', () => {
   it('are read once, then only with newer samples, for an hour', async () => {
     const rig = new ConsoleRig();
     rig.answers.set('/v1/history', { status: 200, body: { everyMs: 10_000, samples: [sample(0), sample(10)] } });
-    const history = pipelineHistory(rig.state.ports, rig.state.rest);
+    const history = pipelineHistory(rig.state);
     const abort = new AbortController();
     void history.follow(abort.signal);
     await rig.settle();

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { commandStateText, commandTone } from './command-words.ts';
+import { useConsole } from './console.ts';
 import { commandLink } from './link.tsx';
 import { useWhileShown } from './use-while-shown.ts';
 
 interface CommandNoteProps {
-  readonly state: ConsoleState;
   /** As the service answered it; its further steps are followed. Another one needs another note. */
   readonly command: CommandAnswer;
   /** The order, in words. */
@@ -14,14 +13,15 @@ interface CommandNoteProps {
 }
 
 /** One line about a command sent by this page: its state now, and a link to the rest. */
-export function CommandNote({ state, command, about }: CommandNoteProps) {
+export function CommandNote({ command, about }: CommandNoteProps) {
+  const { results } = useConsole();
   const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
   useWhileShown(
     (signal) =>
-      state.results.add(({ commandId, ...step }) => {
+      results.add(({ commandId, ...step }) => {
         if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
       }, signal),
-    [state, command],
+    [command],
   );
   const why = newest.reason === undefined ? '' : `: ${newest.reason.message}`;
   return (

@@ -1,12 +1,13 @@
 import { runbookAddress } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { allDoubts, doubtName } from '../state/doubts.ts';
 import type { Doubt } from '../state/status-watch.ts';
-import { timeText } from './time-text.tsx';
+import { useConsole } from './console.ts';
+import { Time } from './time-text.tsx';
 import { useValue } from './use-value.ts';
 
 /** All doubts just now, those of the page before those of the service. */
-export function useDoubts({ session, stream, pulse, openOrders, status }: ConsoleState): readonly Doubt[] {
+export function useDoubts(): readonly Doubt[] {
+  const { session, stream, pulse, openOrders, status } = useConsole();
   const own = {
     stream: useValue(stream.state),
     silentMs: useValue(pulse).silentMs,
@@ -15,21 +16,14 @@ export function useDoubts({ session, stream, pulse, openOrders, status }: Consol
   return allDoubts(session.may('orders:read') ? own : undefined, useValue(status.state));
 }
 
-interface DoubtNotesProps {
-  readonly state: ConsoleState;
-  /** The doubts for this screen. */
-  readonly names: readonly string[];
-}
-
 /**
- * The service's doubts on a screen's subject: each with its reason, since when, and the page with
- * the fix.
+ * The service's doubts with these names, for a screen: each with its reason, since when, and the
+ * page with the fix.
  */
-export function DoubtNotes({ state, names }: DoubtNotesProps) {
-  const { doubts = [] } = useValue(state.status.state);
+export function DoubtNotes({ names }: { readonly names: readonly string[] }) {
+  const { doubts = [] } = useValue(useConsole().status.state);
   const shown = doubts.filter(({ name }) => names.includes(name));
   if (shown.length === 0) return null;
-  const nowMs = state.ports.nowMs();
   return (
     <ul class="doubt-notes" aria-label="Doubts">
       {shown.map(({ name, detail, since, runbook }) => (
@@ -37,7 +31,11 @@ export function DoubtNotes({ state, names }: DoubtNotesProps) {
           <b>{doubtName(name)}</b>{' '}
           <span class="doubt-words">
             {detail}
-            {since !== undefined && <>, since {timeText(since, nowMs)}</>}
+            {since !== undefined && (
+              <>
+                , since <Time at={since} />
+              </>
+            )}
           </span>
           {runbook !== undefined && (
             <a

@@ -110,7 +110,7 @@ export function FilterFields({ filters, values, change, words, live = false, acc
   );
 }
 
-/** A filter that is on or off. */
+/** A filter, on or off. */
 export function flagFilter(label: string, on: boolean, turn: () => void): VNode {
   return (
     <label class="check">

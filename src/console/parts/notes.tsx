@@ -19,7 +19,7 @@ export function faultNote(text: string): VNode {
   );
 }
 
-/** Says that the figures below are old, and why; nothing while they are new. */
+/** The figures below are old, and why; nothing while they are new. */
 export function staleNote({
   value,
   fault,
@@ -50,7 +50,7 @@ export function waitingNote({ fault }: { readonly fault: string | undefined }, w
   );
 }
 
-/** A panel for a value that is read again and again; before its first answer, a word on that. */
+/** A panel for a polled value; before its first answer, a word on that. */
 export function polledPanel<T>(shown: PolledState<T>, what: string, view: (value: T) => ComponentChildren): VNode {
   return (
     <>

@@ -10,7 +10,7 @@ export function instrumentText(instrument: Instrument): string {
   return `${instrumentParts(instrument).join('')}${outcome === undefined ? '' : ` ${outcome}`}`;
 }
 
-/** The quantity that the venue works on, or the amount of money: `100`, `250.00 USD`. */
+/** The working quantity, or the amount of money: `100`, `250.00 USD`. */
 export function sizeText({ working: { quantity }, notional }: Pick<NormalisedOrder, 'working' | 'notional'>): string {
   return quantity === undefined && notional !== undefined ? `${amountText(notional, 2)} USD` : amountText(quantity);
 }

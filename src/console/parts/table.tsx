@@ -17,7 +17,7 @@ export function unseen(text: string): Heading {
 }
 
 interface TableProps {
-  /** A heading that is false has no column. */
+  /** False: no column. */
   readonly head: readonly (string | Heading | false)[];
   /** The rows. */
   readonly children: ComponentChildren;

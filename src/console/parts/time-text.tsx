@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
-import type { ConsoleState } from '../state/console-state.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { zoneText } from '../state/text/zone-text.ts';
+import { useConsole } from './console.ts';
 import { useValue } from './use-value.ts';
 
 const clock = new Intl.DateTimeFormat(undefined, {
@@ -34,6 +34,17 @@ export function timeText(instant: string | undefined, nowMs: number): VNode | st
   );
 }
 
+interface TimeProps {
+  /** As text, or in milliseconds. */
+  readonly at: string | number | null | undefined;
+}
+
+/** A time as of now, for any view but a cell of the blotter: a component for each takes longer. */
+export function Time({ at }: TimeProps) {
+  const instant = typeof at === 'number' ? new Date(at).toISOString() : at;
+  return timeText(instant ?? undefined, useConsole().ports.nowMs());
+}
+
 function clockText(at: Date): string {
   return `${clock.format(at)}.${String(at.getUTCMilliseconds()).padStart(3, '0')}`;
 }
@@ -57,19 +68,15 @@ export function lengthText(ms: number): string {
   return `${Math.round(ms / 3_600_000)} h`;
 }
 
-interface AgeProps {
-  readonly state: ConsoleState;
-  readonly since: string;
-}
-
 /** The service warns and pages at the same steps. */
 const lateMs = 10_000;
 const tooLateMs = 60_000;
 
 /** How long something has waited, growing each second, with a colour and a word once it is late. */
-export function Age({ state, since }: AgeProps) {
-  useValue(state.pulse);
-  const ms = Math.max(0, state.ports.nowMs() - Date.parse(since));
+export function Age({ since }: { readonly since: string }) {
+  const { pulse, ports } = useConsole();
+  useValue(pulse);
+  const ms = Math.max(0, ports.nowMs() - Date.parse(since));
   const tone = ms >= tooLateMs ? 'age bad' : ms >= lateMs ? 'age doubt' : 'age';
   return (
     <span class={tone}>

@@ -1,13 +1,14 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { CommandList } from '../state/commands/command-list.ts';
 import type { CommandFilters } from '../state/commands/command-row.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import { useConsole } from './console.ts';
 import { useValue } from './use-value.ts';
 import { useWhileShown } from './use-while-shown.ts';
 
 /** The commands that fit the filters, kept up by the stream while the view is there. */
-export function useCommandList(state: ConsoleState, filters: CommandFilters) {
-  const list = useMemo(() => new CommandList(state, filters), [state, JSON.stringify(filters)]);
+export function useCommandList(filters: CommandFilters) {
+  const state = useConsole();
+  const list = useMemo(() => new CommandList(state, filters), [JSON.stringify(filters)]);
   const shown = useValue(list.state);
   const beginning = useValue(state.beginnings);
   const until = useRef(AbortSignal.abort());

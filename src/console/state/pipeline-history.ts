@@ -1,12 +1,11 @@
 import type { HistoryDocument, HistorySample } from '../../contract/pipeline-answers.ts';
 import { Polled } from './polled.ts';
-import type { Ports } from './ports.ts';
-import type { Answer, Rest } from './rest.ts';
+import type { Answer, RestDeps } from './rest.ts';
 
 const hourMs = 3_600_000;
 
 /** The samples of the last hour: read once, then only new ones. */
-export function pipelineHistory(ports: Ports, rest: Rest): Polled<HistoryDocument> {
+export function pipelineHistory({ ports, rest }: RestDeps): Polled<HistoryDocument> {
   let known: HistoryDocument = { everyMs: 10_000, samples: [] };
   const read = async (signal: AbortSignal): Promise<Answer<HistoryDocument>> => {
     const answer = await rest.get<HistoryDocument>('/v1/history', { since: known.samples.at(-1)?.at }, signal);

@@ -60,7 +60,7 @@ export class Polled<T> {
   }
 }
 
-/** An answer of REST that is read again and again. */
+/** An answer from REST, read again and again. */
 export function polledAt<T>(
   { ports, rest }: RestDeps,
   path: string,

@@ -2,21 +2,20 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AccountRepairDocument } from '../../contract/account-answers.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
+import { useConsole } from '../parts/console.ts';
 import { Link } from '../parts/link.tsx';
 import { polledPanel } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { type AccountRow, stateWords } from '../state/account-rows.ts';
 import { addressOf, blotterAddress } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
 import { polledAt } from '../state/polled.ts';
 import type { Page } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
 
 interface DetailProps {
-  readonly state: ConsoleState;
   readonly accountId: string;
   /** The account on each stream. */
   readonly rows: readonly AccountRow[];
@@ -29,21 +28,20 @@ interface DetailProps {
 const isWaiting = ({ state }: AccountRepairDocument) => state === 'waiting';
 
 /** One account: its last errors, and the reads that people asked for, with their progress. */
-export function AccountDetail({ state, accountId, rows, status, done, close }: DetailProps) {
+export function AccountDetail({ accountId, rows, status, done, close }: DetailProps) {
+  const mayOperate = useConsole().session.may('ops:read');
   return (
     <section class="account-detail" aria-label={`Account ${accountId}`}>
       <div class="screen-head">
         <h2>Account {accountId}</h2>
         <Link to={blotterAddress({ ...defaultView, accountId })}>Its orders</Link>
-        {state.session.may('ops:read') && (
-          <Link to={addressOf('deadLetters', { account: accountId })}>Its dead letters</Link>
-        )}
+        {mayOperate && <Link to={addressOf('deadLetters', { account: accountId })}>Its dead letters</Link>}
         <button class="quiet" onClick={close}>
           Close
         </button>
       </div>
       {rows.map((row) => factsOf(row, status))}
-      {state.session.may('ops:read') && <RepairList state={state} accountId={accountId} done={done} />}
+      {mayOperate && <RepairList accountId={accountId} done={done} />}
     </section>
   );
 }
@@ -68,17 +66,17 @@ function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
   );
 }
 
-function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'accountId' | 'done'>) {
+function RepairList({ accountId, done }: Pick<DetailProps, 'accountId' | 'done'>) {
+  const state = useConsole();
   const repairs = useMemo(() => {
     const path = `/v1/accounts/${encodeURIComponent(accountId)}/repairs`;
     // A read under way ends within seconds.
     return polledAt<Page<AccountRepairDocument>>(state, path, (value) =>
       value?.items.some(isWaiting) ? 1_000 : 10_000,
     );
-  }, [state, accountId]);
+  }, [accountId]);
   const shown = usePolled(repairs);
   useEffect(() => repairs.again(), [repairs, done]);
-  const nowMs = state.ports.nowMs();
   return (
     <>
       <h3>Reads that were asked for</h3>
@@ -87,7 +85,7 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
           <p class="hint panel-body">None yet.</p>
         ) : (
           <Table class="roomy" label="Reads that were asked for" head={['Asked', 'Read', 'Stream', 'Result', 'Reason']}>
-            {items.map((repair) => repairRow(repair, nowMs))}
+            {items.map(repairRow)}
           </Table>
         ),
       )}
@@ -102,27 +100,33 @@ const repairStates = {
   withdrawn: 'withdrawn',
 } as const;
 
-function repairRow(
-  { requestId, kind, stream, from, by, reason, requestedAt, state, detail, answeredAt }: AccountRepairDocument,
-  nowMs: number,
-): VNode {
+function repairRow(repair: AccountRepairDocument): VNode {
+  const { requestId, kind, stream, from, by, reason, requestedAt, state, detail, answeredAt } = repair;
   const tone = state === 'done' ? 'good' : state === 'waiting' ? '' : 'warn';
   const what =
-    kind === 'read' ? 'newest changes' : from === undefined ? 'the whole account' : <>since {timeText(from, nowMs)}</>;
+    kind === 'read' ? (
+      'newest changes'
+    ) : from === undefined ? (
+      'the whole account'
+    ) : (
+      <>
+        since <Time at={from} />
+      </>
+    );
   return (
     <tr key={requestId}>
       <td>
-        {timeText(requestedAt, nowMs)} <span class="soft">{by ?? 'at the command line'}</span>
+        <Time at={requestedAt} /> <span class="soft">{by ?? 'at the command line'}</span>
       </td>
       <td>{what}</td>
       <td class="stream">{stream}</td>
       <td>
         <span class={`badge ${tone}`}>{repairStates[state]}</span> <span class="outside">{detail}</span>
         {answeredAt !== undefined && (
-          <>
+          <span class="soft">
             {' '}
-            <span class="soft">{timeText(answeredAt, nowMs)}</span>
-          </>
+            <Time at={answeredAt} />
+          </span>
         )}
       </td>
       <td class="outside">{reason ?? '–'}</td>

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { number, Table, unseen } from '../parts/table.tsx';
-import { lengthText, timeText } from '../parts/time-text.tsx';
+import { lengthText, Time } from '../parts/time-text.tsx';
 import { type AccountRow, auditText, isTokenLate, stateWords } from '../state/account-rows.ts';
 
 export type ReadKind = 'read' | 'backfill';
@@ -9,7 +9,6 @@ interface TableProps {
   readonly rows: readonly AccountRow[];
   /** The account shown below. */
   readonly chosen: string | undefined;
-  readonly nowMs: number;
   /** Undefined: none is shown below any more. */
   readonly open: (accountId: string | undefined) => void;
   /** Undefined: this token may not ask for a read. */
@@ -17,7 +16,7 @@ interface TableProps {
 }
 
 /** One row for each account and stream. */
-export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
+export function AccountTable({ rows, chosen, open, ask }: TableProps) {
   return (
     <Table
       class="accounts"
@@ -33,12 +32,12 @@ export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
         ask !== undefined && unseen('Actions'),
       ]}
     >
-      {rows.map((row) => rowOf(row, { chosen, nowMs, open, ask }))}
+      {rows.map((row) => rowOf(row, { chosen, open, ask }))}
     </Table>
   );
 }
 
-function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, 'rows'>): VNode {
+function rowOf(row: AccountRow, { chosen, open, ask }: Omit<TableProps, 'rows'>): VNode {
   const {
     accountId,
     stream,
@@ -71,17 +70,25 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
         <span class={`badge ${tone}`} title={hint}>
           {words}
         </span>{' '}
-        {since !== undefined && <div class="soft">since {timeText(since, nowMs)}</div>}
+        {since !== undefined && (
+          <div class="soft">
+            since <Time at={since} />
+          </div>
+        )}
         {standingNote(row)}
       </td>
-      <td>{timeText(lastEvent, nowMs)}</td>
-      <td>{timeText(lastResync, nowMs)}</td>
+      <td>
+        <Time at={lastEvent} />
+      </td>
+      <td>
+        <Time at={lastResync} />
+      </td>
       <td>
         {lastAudit === undefined ? (
           '–'
         ) : (
           <>
-            {timeText(lastAudit.at, nowMs)}
+            <Time at={lastAudit.at} />
             <div class="soft">{auditText(lastAudit)}</div>
           </>
         )}

@@ -1,5 +1,6 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
@@ -7,27 +8,25 @@ import { staleNote, waitingNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { type AccountRow, accountsPolled, sortedAccounts } from '../state/account-rows.ts';
-import { addressOf } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import { addressOf, type Place } from '../state/address.ts';
 import { AccountDetail } from './account-detail.tsx';
 import { AccountTable, type ReadKind } from './account-table.tsx';
 import { absentOrders, connections, credentials } from './connections.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 const everyMs = 4_000;
 /** Drawn at once; the filter finds the others. */
 const mostRows = 200;
 
 /** Each account and stream: whether it is current, and what a person can do if not. */
-export function AccountsPage({ state, query }: ScreenProps) {
+export function AccountsPage({ query }: Place) {
+  const state = useConsole();
   const go = useContext(Go);
-  const accounts = useMemo(() => accountsPolled(state, everyMs), [state]);
+  const accounts = useMemo(() => accountsPolled(state, everyMs), []);
   const shown = usePolled(accounts);
   const { status } = useValue(state.status.state);
   const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow }>();
   const [done, setDone] = useState(0);
   const [text, account] = [query.get('text') ?? '', query.get('account') ?? undefined];
-  const nowMs = state.ports.nowMs();
   const rows = sortedAccounts(shown.value?.items ?? [], text);
   const chosen = shown.value?.items.filter(({ accountId }) => accountId === account) ?? [];
   const open = (accountId: string | undefined) =>
@@ -41,7 +40,7 @@ export function AccountsPage({ state, query }: ScreenProps) {
             go(addressOf('accounts', { text: event.currentTarget.value, account }), { replace: true }),
         })}
       </header>
-      <DoubtNotes state={state} names={['account_not_live', 'silent_losses', 'standby']} />
+      <DoubtNotes names={['account_not_live', 'silent_losses', 'standby']} />
       {staleNote(shown)}
       {shown.value?.statesKnown === false && (
         <p class="hint">This instance stands by. Only the instance in charge knows the states of the accounts.</p>
@@ -57,7 +56,6 @@ export function AccountsPage({ state, query }: ScreenProps) {
           <AccountTable
             rows={rows.slice(0, mostRows)}
             chosen={account}
-            nowMs={nowMs}
             open={open}
             ask={
               state.session.may('ops:write') ? (kind: ReadKind, row: AccountRow) => setAsking({ kind, row }) : undefined
@@ -74,7 +72,6 @@ export function AccountsPage({ state, query }: ScreenProps) {
       {chosen.length > 0 && account !== undefined && (
         <AccountDetail
           key={account}
-          state={state}
           accountId={account}
           rows={chosen}
           status={status}
@@ -84,12 +81,11 @@ export function AccountsPage({ state, query }: ScreenProps) {
       )}
       {status !== undefined && (
         <>
-          {absentOrders(status)} {connections(status, nowMs)} {credentials(status, nowMs)}
+          {absentOrders(status)} {connections(status)} {credentials(status)}
         </>
       )}
       {asking !== undefined && (
         <ReadDialog
-          state={state}
           {...asking}
           close={() => setAsking(undefined)}
           done={() => {
@@ -103,7 +99,6 @@ export function AccountsPage({ state, query }: ScreenProps) {
 }
 
 interface DialogProps {
-  readonly state: ConsoleState;
   readonly kind: ReadKind;
   readonly row: AccountRow;
   readonly done: () => void;
@@ -111,12 +106,13 @@ interface DialogProps {
 }
 
 /** Asks for a read of one account on one stream. */
-function ReadDialog({ state, kind, row: { accountId, stream }, done, close }: DialogProps) {
+function ReadDialog({ kind, row: { accountId, stream }, done, close }: DialogProps) {
+  const { rest } = useConsole();
   const [from, setFrom] = useState('');
   const run = (reason: string) => {
     // The field has the reader's own time without a zone.
     const body = { reason, stream, ...(kind === 'backfill' && from !== '' && { from: new Date(from).toISOString() }) };
-    return state.rest.send('POST', `/v1/accounts/${encodeURIComponent(accountId)}/${kind}`, { body });
+    return rest.send('POST', `/v1/accounts/${encodeURIComponent(accountId)}/${kind}`, { body });
   };
   const whole = 'All orders that changed since then are read from the platform, or every order of the account.';
   const newest =

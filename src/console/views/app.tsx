@@ -1,14 +1,13 @@
-import type { Signal } from '@preact/signals-core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useScrollEnds } from '../parts/use-scroll-ends.ts';
 import { useValue } from '../parts/use-value.ts';
 import { resetText } from '../parts/words.ts';
 import { addressOf, blotterAddress, type Place, placeOf } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { isTooSilent } from '../state/doubts.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { KeysHelp } from './keys-help.tsx';
@@ -20,7 +19,8 @@ import { TrustBar } from './trust-bar.tsx';
 const home = blotterAddress();
 
 /** The page: trust bar and navigation on top, one screen below. */
-export function App({ state }: { readonly state: ConsoleState }) {
+export function App() {
+  const state = useConsole();
   const session = useValue(state.session.state);
   useValue(state.today);
   const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
@@ -43,7 +43,7 @@ export function App({ state }: { readonly state: ConsoleState }) {
   useEffect(() => {
     document.title = titleOf(place);
   }, [place]);
-  if (session.kind === 'signed-out') return <SignIn session={state.session} why={session.why} />;
+  if (session.kind === 'signed-out') return <SignIn why={session.why} />;
   if (session.kind === 'checking') return aloneNote('status', 'Connecting …');
   if (session.kind === 'away') return aloneNote('alert', `${session.why} Trying again …`);
   return (
@@ -53,8 +53,8 @@ export function App({ state }: { readonly state: ConsoleState }) {
         <Link to={home} class="brand">
           Tidemark
         </Link>
-        <Navigation state={state} screen={place.screen} />
-        <TrustBar state={state} />
+        <Navigation screen={place.screen} />
+        <TrustBar />
         <span class="top-end">
           <button class="quiet" title="Search (/)" onClick={() => setSearch(true)}>
             Search
@@ -69,16 +69,17 @@ export function App({ state }: { readonly state: ConsoleState }) {
           )}
         </span>
       </header>
-      <ResetNote reset={state.reset} />
-      <SilenceNote state={state} />
-      <main>{screenOf(place, state)}</main>
-      {search && <SearchBox state={state} close={() => setSearch(false)} />}
+      <ResetNote />
+      <SilenceNote />
+      <main>{screenOf(place)}</main>
+      {search && <SearchBox close={() => setSearch(false)} />}
       {help && <KeysHelp close={() => setHelp(false)} />}
     </Go.Provider>
   );
 }
 
-function screenOf({ screen, params, query }: Place, state: ConsoleState) {
+function screenOf(place: Place) {
+  const { screen, params } = place;
   const View = screen === 'unknown' ? undefined : screens[screen];
   if (View === undefined)
     return (
@@ -87,7 +88,7 @@ function screenOf({ screen, params, query }: Place, state: ConsoleState) {
       </p>
     );
   // A new key: what one order has shown is not carried to the next.
-  return <View key={[screen, ...Object.values(params)].join(' ')} state={state} params={params} query={query} />;
+  return <View key={[screen, ...Object.values(params)].join(' ')} {...place} />;
 }
 
 type GoTo = (address: string, options?: { readonly replace?: boolean }) => void;
@@ -100,12 +101,9 @@ function goer(setPlace: (place: Place) => void): GoTo {
   };
 }
 
-interface ResetNoteProps {
-  readonly reset: Signal<{ readonly reason: string; readonly atMs: number } | undefined>;
-}
-
 /** Says that the stream was reset, until the reader has seen it. */
-function ResetNote({ reset }: ResetNoteProps) {
+function ResetNote() {
+  const { reset } = useConsole();
   const last = useValue(reset);
   if (last === undefined) return null;
   const dismiss = () => {
@@ -123,7 +121,8 @@ function ResetNote({ reset }: ResetNoteProps) {
 }
 
 /** Says on each screen how old it is, while nothing comes from the service. */
-function SilenceNote({ state }: { readonly state: ConsoleState }) {
+function SilenceNote() {
+  const state = useConsole();
   const { silentMs = 0 } = useValue(state.pulse);
   const silent = isTooSilent(silentMs);
   const sinceMs = useMemo(() => state.ports.nowMs() - silentMs, [silent]);
@@ -132,24 +131,20 @@ function SilenceNote({ state }: { readonly state: ConsoleState }) {
   return (
     <aside class="note">
       <span role="alert">
-        No word from the service since {timeText(new Date(sinceMs).toISOString(), state.ports.nowMs())}. This page is as
-        it was then: look again before you send an order. Trying again …
+        No word from the service since <Time at={sinceMs} />. This page is as it was then: look again before you send an
+        order. Trying again …
       </span>
       <b>{ageText(silentMs)} old</b>
     </aside>
   );
 }
 
-interface NavigationProps {
-  readonly state: ConsoleState;
-  readonly screen: Place['screen'];
-}
-
 /**
  * Links to the screens. On a phone they are one scrolling line: the current one is brought to its
  * middle.
  */
-function Navigation({ state, screen }: NavigationProps) {
+function Navigation({ screen }: Pick<Place, 'screen'>) {
+  const { session } = useConsole();
   const nav = useRef<HTMLElement>(null);
   useScrollEnds(nav);
   useEffect(() => {
@@ -160,7 +155,7 @@ function Navigation({ state, screen }: NavigationProps) {
   }, [screen]);
   return (
     <nav aria-label="Screens" ref={nav}>
-      {navigation(state.session).map(({ label, address, names }) => (
+      {navigation(session).map(({ label, address, names }) => (
         <Link class="screen-link" to={address} current={names.includes(screen)}>
           {label}
         </Link>

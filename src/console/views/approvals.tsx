@@ -2,22 +2,22 @@ import { useState } from 'preact/hooks';
 import type { ApprovalDocument } from '../../contract/halt-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { scopeText } from '../parts/words.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 
 interface ApprovalsProps {
-  readonly state: ConsoleState;
   readonly watch: RiskWatch;
   readonly done: (note: string | undefined) => void;
 }
 
 /** Actions waiting for a second person. Without four eyes there are none, and nothing is shown. */
-export function Approvals({ state, watch, done }: ApprovalsProps) {
+export function Approvals({ watch, done }: ApprovalsProps) {
+  const { rest } = useConsole();
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument>();
   const items = value?.items ?? [];
@@ -31,13 +31,13 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
     <>
       {fault !== undefined
         ? faultNote(`The approvals could not be read. ${fault}`)
-        : items.length > 0 && tableOf(items, state, ask)}
+        : items.length > 0 && tableOf(items, ask)}
       {asked !== undefined && (
         <ActionDialog
           title={`Approve: ${actionText(asked)}?`}
           text={`${asked.by} gave this reason: ${asked.reason}. Your approval does it.`}
           label="Approve"
-          run={(reason) => state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })}
+          run={(reason) => rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })}
           done={() => done(`Approved and done: ${actionText(asked)}.`)}
           close={() => setAsked(undefined)}
         />
@@ -46,32 +46,41 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
   );
 }
 
-function tableOf(items: readonly ApprovalDocument[], state: ConsoleState, ask: (each: ApprovalDocument) => void) {
+function tableOf(items: readonly ApprovalDocument[], ask: (each: ApprovalDocument) => void) {
   return (
     <>
       <h2>Waiting for a second person</h2>
       <div class="panel">
         <Table head={['Request', 'Asked for by', 'Until', unseen('Actions')]}>
-          {items.map((each) => lineOf(each, state, () => ask(each)))}
+          {items.map((each) => (
+            <Line key={each.approvalId} approval={each} ask={() => ask(each)} />
+          ))}
         </Table>
       </div>
     </>
   );
 }
 
-function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, ask: () => void) {
-  const { approvalId, by, reason, requestedAt, expiresAt } = approval;
+interface LineProps {
+  readonly approval: ApprovalDocument;
+  readonly ask: () => void;
+}
+
+function Line({ approval, ask }: LineProps) {
+  const { session } = useConsole();
+  const { by, reason, requestedAt, expiresAt } = approval;
   const isMine = session.rights?.principal === by;
-  const nowMs = ports.nowMs();
   return (
-    <tr key={approvalId}>
+    <tr>
       <th scope="row">{actionText(approval)}</th>
       <td>
-        {by}, {timeText(requestedAt, nowMs)}
+        {by}, <Time at={requestedAt} />
         <br />
         <span class="soft">{reason}</span>
       </td>
-      <td>{timeText(expiresAt, nowMs)}</td>
+      <td>
+        <Time at={expiresAt} />
+      </td>
       <td>
         {isMine ? (
           <span class="soft">asked for by you: another person has to approve</span>

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { dayOf } from '../parts/time-text.tsx';
@@ -7,7 +8,6 @@ import { useMedia } from '../parts/use-media.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { type BlotterView, selectionOf, withColumn } from '../state/orders/blotter-view.ts';
 import type { ColumnName } from '../state/orders/order-columns.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
@@ -20,7 +20,6 @@ import { ColumnSizes, phoneSums } from './column-sizes.tsx';
 import { usePresses } from './use-presses.tsx';
 
 interface TableProps {
-  readonly state: ConsoleState;
   readonly list: OrderList;
   /** Brings the chosen order into view: keys act on it wherever it went. */
   readonly toChosen: { current: (() => void) | undefined };
@@ -57,9 +56,9 @@ const mostFlashes = 8;
  * widest one needs.
  */
 export function BlotterTable(props: TableProps) {
-  const { state, list, view, change, marked, mark, empty } = props;
+  const { list, view, change, marked, mark, empty } = props;
   const { rows } = list;
-  const { ports } = state;
+  const { ports } = useConsole();
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
   const [lines, setLines] = useState(phoneLines.length);
@@ -128,7 +127,7 @@ function useColumns({ columns, group }: BlotterView, phone: boolean): readonly C
   return useMemo(() => (phone ? phoneColumns : wanted), [text, phone]);
 }
 
-interface ActiveDeps extends Pick<TableProps, 'state' | 'list' | 'toChosen' | 'mark'> {
+interface ActiveDeps extends Pick<TableProps, 'list' | 'toChosen' | 'mark'> {
   readonly scroller: { readonly current: HTMLElement | null };
   readonly reveal: (index: number) => void;
 }
@@ -140,9 +139,9 @@ function isInDoubt(row: ListRow): boolean {
 
 /** The row under the keys. It follows its order, not its place. */
 function useActiveRow(deps: ActiveDeps) {
-  const { state, list, toChosen, mark, scroller, reveal } = deps;
+  const { list, toChosen, mark, scroller, reveal } = deps;
   const { rows, placeOf, drawnOf, fold } = list;
-  const chosen = state.chosenOrder;
+  const { ports, chosenOrder: chosen } = useConsole();
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {
     chosen.value = key;
@@ -155,7 +154,7 @@ function useActiveRow(deps: ActiveDeps) {
     if (now >= 0) reveal(now);
   }, [asked]);
   const show = () => {
-    list.hold(state.ports);
+    list.hold(ports);
     setAsked((before) => before + 1);
   };
   toChosen.current = show;

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
+import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { Go } from '../parts/link.tsx';
 import { instrumentText, sizeText } from '../parts/order-text.tsx';
@@ -8,10 +9,10 @@ import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
-import { blotterAddress } from '../state/address.ts';
-import type { ConsoleState, LoadState } from '../state/console-state.ts';
-import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
-import { keepLayout } from '../state/orders/kept-layout.ts';
+import { blotterAddress, type Place } from '../state/address.ts';
+import type { LoadState } from '../state/console-state.ts';
+import { type BlotterView, hidingFilters, isFiltered, viewOf } from '../state/orders/blotter-view.ts';
+import { keepLayout, keptLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
 import { isGroup } from '../state/orders/order-groups.ts';
 import { OrderList } from '../state/orders/order-list.ts';
@@ -24,15 +25,12 @@ import { BlotterTable } from './blotter-table.tsx';
 import { MarkedOrders } from './marked-orders.tsx';
 import { OrderActions } from './order-actions.tsx';
 
-interface BlotterProps {
-  readonly state: ConsoleState;
-  readonly view: BlotterView;
-}
-
 /** Live orders, newest change first. Its filters, order and columns are in the address. */
-export function Blotter({ state, view }: BlotterProps) {
+export function Blotter({ query }: Place) {
+  const state = useConsole();
+  const view = useMemo(() => viewOf(query, keptLayout(state)), [query]);
   const go = useContext(Go);
-  const list = useMemo(() => new OrderList(state.orders, view), [state]);
+  const list = useMemo(() => new OrderList(state.orders, view), []);
   const reveal = useRef<(() => void) | undefined>(undefined);
   const [held, setHeld] = useState(false);
   const selecting = useSelecting();
@@ -58,7 +56,7 @@ export function Blotter({ state, view }: BlotterProps) {
   useEffect(() => list.setPaused(paused), [list, paused]);
   useEffect(() => {
     if (!view.openOnly) void state.wantOthers();
-  }, [state, view.openOnly, others === undefined]);
+  }, [view.openOnly, others === undefined]);
   const change = (over: Partial<BlotterView>) => {
     const next = { ...view, ...over };
     if (over.columns !== undefined || over.widths !== undefined) keepLayout(state, next);
@@ -72,7 +70,7 @@ export function Blotter({ state, view }: BlotterProps) {
   return (
     <section class="blotter" aria-label="Orders">
       <h1 class="unseen">Orders</h1>
-      <OrderNews state={state} />
+      <OrderNews />
       <div class="bar">
         <BlotterFilters
           {...{ view, change, accounts: () => accountsIn(state.orders), streams: state.session.streamWords }}
@@ -91,19 +89,18 @@ export function Blotter({ state, view }: BlotterProps) {
         </span>
       </div>
       <OrderActions
-        state={state}
         order={row === undefined || isGroup(row) || marked.length > 0 ? undefined : row}
         reveal={() => reveal.current?.()}
       />
       <BlotterTable
-        {...{ state, list, view, change }}
+        {...{ list, view, change }}
         toChosen={reveal}
         marked={new Set(marked.map(({ key }) => key))}
         mark={state.session.mayCommand() ? mark : undefined}
         // Only then: it looks at every order.
         empty={rows.length === 0 ? emptyOf(state.orders, view, load, change) : ''}
       />
-      <MarkedOrders state={state} orders={marked} unmark={() => setMarks(new Set())} />
+      <MarkedOrders orders={marked} unmark={() => setMarks(new Set())} />
     </section>
   );
 }
@@ -166,7 +163,8 @@ function accountsIn({ rows }: OrderStore): string[] {
  * each order that gets in doubt. Nothing else: a market's every change would never be read to its
  * end.
  */
-function OrderNews({ state }: { readonly state: ConsoleState }) {
+function OrderNews() {
+  const state = useConsole();
   const [news, setNews] = useState('');
   useWhileShown(
     (signal) =>
@@ -176,7 +174,7 @@ function OrderNews({ state }: { readonly state: ConsoleState }) {
         // Words that stay the same are not said again.
         if (isDoubt || state.chosenOrder.peek() === keyOf(update)) setNews(newsOf(order));
       }, signal),
-    [state],
+    [],
   );
   return (
     <p class="unseen" role="status">

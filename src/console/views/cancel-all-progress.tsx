@@ -1,18 +1,17 @@
 import type { VNode } from 'preact';
 import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { commandLink, orderLink } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
 import { scopeText, statusText } from '../parts/words.ts';
 import type { CancelAllRun, SweptLine } from '../state/commands/cancel-all-run.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 
 interface ProgressProps {
-  readonly state: ConsoleState;
   readonly run: CancelAllRun;
 }
 
@@ -20,7 +19,8 @@ interface ProgressProps {
 const mostLines = 100;
 
 /** How far a cancel-all is: the counts, and each order for a person to look at. */
-export function CancelAllProgress({ state, run }: ProgressProps) {
+export function CancelAllProgress({ run }: ProgressProps) {
+  const state = useConsole();
   const answer = useValue(run.answer);
   const fault = useValue(run.fault);
   useValue(run.steps);
@@ -30,8 +30,7 @@ export function CancelAllProgress({ state, run }: ProgressProps) {
     <section class="panel panel-body cancel-all" aria-labelledby="cancel-all-title">
       <div class="screen-head">
         <h2 id="cancel-all-title">
-          Cancel-all of {scopeText(run.wish.accountId)},{' '}
-          {timeText(new Date(run.atMs).toISOString(), state.ports.nowMs())}
+          Cancel-all of {scopeText(run.wish.accountId)}, <Time at={run.atMs} />
         </h2>
         <button
           class="quiet"

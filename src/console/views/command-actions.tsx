@@ -5,19 +5,18 @@ import { cancelPath } from '../../contract/order-path.ts';
 import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { Go, Link } from '../parts/link.tsx';
 import { orderFacts } from '../parts/order-text.tsx';
 import { addressOf, commandAddress } from '../state/address.ts';
 import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
 import { KeyedSend } from '../state/commands/keyed-send.ts';
 import { fieldsOf } from '../state/commands/ticket-body.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
 import { type Answer, type Ok, sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
 
 interface ActionBarProps {
-  readonly state: ConsoleState;
   readonly command: CommandHistory;
   /** Something was done: the page has to read again. */
   readonly done: () => void;
@@ -31,7 +30,8 @@ interface ProbeReport {
 }
 
 /** This reader's actions on the command as it is now. */
-export function CommandActionBar({ state, command, done, say }: ActionBarProps) {
+export function CommandActionBar({ command, done, say }: ActionBarProps) {
+  const state = useConsole();
   const [open, setOpen] = useState<'resolve' | 'cancel'>();
   const [asking, setAsking] = useState(false);
   const go = useContext(Go);
@@ -72,10 +72,9 @@ export function CommandActionBar({ state, command, done, say }: ActionBarProps) 
           Place another
         </button>
       )}
-      {open === 'resolve' && <ResolveDialog state={state} command={command} close={close} done={done} say={say} />}
+      {open === 'resolve' && <ResolveDialog command={command} close={close} done={done} say={say} />}
       {open === 'cancel' && command.orderId !== undefined && (
         <CancelDialog
-          state={state}
           order={{ stream: command.stream, orderId: command.orderId, accountId: command.accountId }}
           close={close}
           done={(commandId) => go(commandAddress(commandId))}
@@ -94,11 +93,12 @@ function probedText(answer: Answer<ProbeReport>, commandId: string): string {
     : `${asked} The result is: ${commandStateText(resolved.result)}.`;
 }
 
-function ResolveDialog({ state, command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
+function ResolveDialog({ command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
+  const { rest } = useConsole();
   const [result, setResult] = useState('');
   const run = (reason: string): Promise<Answer<unknown>> => {
     if (result === '') return Promise.resolve(noResult);
-    return state.rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
+    return rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
   };
   const resolved = (answer: Ok<unknown>) => {
     // With four eyes the answer is a request, not the command.
@@ -142,7 +142,6 @@ const noResult: Answer<never> = {
 };
 
 interface CancelProps {
-  readonly state: ConsoleState;
   readonly order: { readonly stream: Stream; readonly orderId: string; readonly accountId: string };
   readonly close: () => void;
   /** With the cancel's id. */
@@ -150,8 +149,9 @@ interface CancelProps {
 }
 
 /** Asks once more, then cancels the order of a command, in whatever state it is by then. */
-function CancelDialog({ state, order, close, done }: CancelProps) {
-  const keyed = useMemo(() => new KeyedSend<CommandAnswer>(state), [state]);
+function CancelDialog({ order, close, done }: CancelProps) {
+  const state = useConsole();
+  const keyed = useMemo(() => new KeyedSend<CommandAnswer>(state), []);
   const { orderId, accountId } = order;
   const known = state.orders.rows.get(keyOf(order));
   return (

@@ -5,31 +5,31 @@ import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone, reasonText, stateMeaning } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
 import { aloneNote } from '../parts/notes.tsx';
 import { fillBar } from '../parts/order-text.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { useAnswer, useWhileShown } from '../parts/use-while-shown.ts';
 import { statusText } from '../parts/words.ts';
-import { addressOf, commandsAddress } from '../state/address.ts';
+import { addressOf, commandsAddress, type Place } from '../state/address.ts';
 import { CommandFollower } from '../state/commands/command-follower.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import type { Answer } from '../state/rest.ts';
 import { amountText } from '../state/text/decimal-text.ts';
 import { CommandActionBar } from './command-actions.tsx';
 import { CommandTimeline } from './command-timeline.tsx';
 import { CommandVerdict } from './command-verdict.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 /**
  * One command: its result with the facts behind it, the actions, and everything that happened by
  * attempt.
  */
-export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
-  const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);
+export function CommandPage({ params: { commandId = '' } }: Place) {
+  const state = useConsole();
+  const watch = useMemo(() => new CommandFollower(state, commandId), [commandId]);
   const shown = useValue(watch.state);
   const beginning = useValue(state.beginnings);
   const [note, setNote] = useState<VNode>();
@@ -58,16 +58,16 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
           {stale} The page shows the last answer.
         </p>
       )}
-      <CommandVerdict state={state} command={command} />
-      <CommandActionBar state={state} command={command} done={() => watch.readAgain()} say={setNote} />
+      <CommandVerdict command={command} />
+      <CommandActionBar command={command} done={() => watch.readAgain()} say={setNote} />
       {note !== undefined && (
         <p class="note calm" role="status">
           {note}
         </p>
       )}
-      <CommandFacts state={state} command={command} />
+      <CommandFacts command={command} />
       <h2>What happened</h2>
-      <CommandTimeline command={command} nowMs={state.ports.nowMs()} />
+      <CommandTimeline command={command} />
     </article>
   );
 }
@@ -98,20 +98,21 @@ function headOf(command: CommandHistory): VNode {
 const noOrder: Answer<undefined> = { kind: 'ok', status: 200, body: undefined };
 
 /** The order is read with each answer, since it may have ended before the visit. */
-function CommandFacts({ state, command }: { readonly state: ConsoleState; readonly command: CommandHistory }) {
+function CommandFacts({ command }: { readonly command: CommandHistory }) {
+  const { rest } = useConsole();
   const { stream, orderId } = command;
   const path = `/v1/orders/${stream}/${encodeURIComponent(orderId ?? '')}`;
   const read = useAnswer<ListedOrder | undefined>(
-    (signal) => (orderId === undefined ? Promise.resolve(noOrder) : state.rest.get<ListedOrder>(path, {}, signal)),
-    [state, command],
+    (signal) => (orderId === undefined ? Promise.resolve(noOrder) : rest.get<ListedOrder>(path, {}, signal)),
+    [command],
   );
   const order = read?.kind === 'ok' ? read.body?.order : undefined;
   // The platform may have given the id to another order since.
   const isOwn = command.kind !== 'place' || order?.commandId === command.commandId;
-  return factsOf(command, isOwn ? order : undefined, state.ports.nowMs());
+  return factsOf(command, isOwn ? order : undefined);
 }
 
-function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, nowMs: number): VNode {
+function factsOf(command: CommandHistory, order: NormalisedOrder | undefined): VNode {
   const {
     stream,
     orderId,
@@ -144,8 +145,8 @@ function factsOf(command: CommandHistory, order: NormalisedOrder | undefined, no
     ['Asked by', command.principal],
     ['Caller’s reference', callerRef && <Link to={commandsAddress({ callerRef })}>{callerRef}</Link>],
     ['Idempotency key', command.idempotencyKey],
-    ['Asked', timeText(command.createdAt, nowMs)],
-    ['Resolved', command.resolvedAt && timeText(command.resolvedAt, nowMs)],
+    ['Asked', <Time at={command.createdAt} />],
+    ['Resolved', command.resolvedAt && <Time at={command.resolvedAt} />],
     ['Reads that did not show it', misses === 0 ? undefined : String(misses)],
     ['Order before', baseline && beforeText(baseline)],
     ['Takes the place of', supersedes && commandLink(supersedes)],

@@ -2,27 +2,25 @@ import type { VNode } from 'preact';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText, commandTone } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { Link, orderLink } from '../parts/link.tsx';
 import { instrumentText } from '../parts/order-text.tsx';
 import { Table } from '../parts/table.tsx';
-import { Age, timeText } from '../parts/time-text.tsx';
+import { Age, Time } from '../parts/time-text.tsx';
 import { sideText } from '../parts/words.ts';
 import { commandAddress } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf } from '../state/orders/order-row.ts';
+import type { OrderStore } from '../state/orders/order-store.ts';
 
-interface TableOptions {
+interface TableProps {
+  readonly rows: readonly CommandRow[];
   /** All are about the order on this page: its account and its id are left out. */
   readonly ofOneOrder?: boolean;
 }
 
-export function commandTable(
-  rows: readonly CommandRow[],
-  state: ConsoleState,
-  { ofOneOrder = false }: TableOptions = {},
-): VNode {
-  const nowMs = state.ports.nowMs();
+export function CommandTable({ rows, ofOneOrder = false }: TableProps) {
+  const { orders } = useConsole();
   return (
     <Table
       label="Commands"
@@ -30,23 +28,18 @@ export function commandTable(
     >
       {rows.map((row) => (
         <tr key={row.commandId} class={isUnresolved(row) ? 'unresolved' : ''}>
-          {cellsOf(row, { state, nowMs, ofOneOrder })}
+          {cellsOf(row, ofOneOrder, orders)}
         </tr>
       ))}
     </Table>
   );
 }
 
-interface CellDeps extends Required<TableOptions> {
-  readonly state: ConsoleState;
-  readonly nowMs: number;
-}
-
-function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode {
+function cellsOf(row: CommandRow, ofOneOrder: boolean, { rows }: OrderStore): VNode {
   const { commandId, kind, stream, accountId, orderId, callerRef, createdAt, terms, presumedAbsent } = row;
   // A place says it by itself, and the page of one order once for all.
   const isNamed = ofOneOrder || kind === 'place' || orderId === undefined;
-  const known = isNamed ? undefined : state.orders.rows.get(keyOf({ stream, orderId }))?.order;
+  const known = isNamed ? undefined : rows.get(keyOf({ stream, orderId }))?.order;
   return (
     <>
       <td data-label="Result">
@@ -57,9 +50,7 @@ function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode
           {presumedAbsent && <span class="soft">, presumed absent</span>}
         </span>
       </td>
-      <td data-label="Age or time">
-        {isUnresolved(row) ? <Age state={state} since={createdAt} /> : timeText(createdAt, nowMs)}
-      </td>
+      <td data-label="Age or time">{isUnresolved(row) ? <Age since={createdAt} /> : <Time at={createdAt} />}</td>
       <td data-label="What">
         <span>
           <span class="kind">{kind}</span> {known && `${sideText(known.side)} ${instrumentText(known.instrument)} `}

@@ -1,26 +1,21 @@
 import type { VNode } from 'preact';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { commandStateText, factDetail, factText, reasonText } from '../parts/command-words.ts';
-import { lengthText, timeText } from '../parts/time-text.tsx';
+import { lengthText, Time } from '../parts/time-text.tsx';
 import { type Fact, type Step, type TimelineGroup, timelineOf } from '../state/commands/command-timeline.ts';
 import { plural } from '../state/text/word-text.ts';
-
-interface TimelineProps {
-  readonly command: CommandHistory;
-  readonly nowMs: number;
-}
 
 /**
  * Everything that happened, by attempt: each line with its time, and the time since the line
  * before.
  */
-export function CommandTimeline({ command, nowMs }: TimelineProps) {
+export function CommandTimeline({ command }: { readonly command: CommandHistory }) {
   return (
     <ol class="timeline">
       {timelineOf(command).map((group) => (
         <li class="panel" key={group.attempt?.attemptId ?? group.name}>
           <h3>{titleOf(group)}</h3>
-          <ol>{group.steps.map((step, at) => stepView(step, group.steps[at - 1]?.at, command, nowMs))}</ol>
+          <ol>{group.steps.map((step, at) => stepView(step, group.steps[at - 1]?.at, command))}</ol>
         </li>
       ))}
     </ol>
@@ -37,13 +32,13 @@ function titleOf({ name, attempt }: TimelineGroup): VNode | string {
   );
 }
 
-function stepView(step: Step, before: string | undefined, command: CommandHistory, nowMs: number): VNode {
+function stepView(step: Step, before: string | undefined, command: CommandHistory): VNode {
   const { title, detail, facts } = wordsOf(step, command);
   const passed = before === undefined ? undefined : Date.parse(step.at) - Date.parse(before);
   return (
     <li class="step" key={`${step.kind}-${facts[0]?.number ?? step.at}`}>
       <span class="step-time">
-        {timeText(step.at, nowMs)}
+        <Time at={step.at} />
         {passed !== undefined && passed > 0 && <span class="soft"> +{lengthText(passed)}</span>}
       </span>
       <div class="step-body">

@@ -1,18 +1,13 @@
 import type { VNode } from 'preact';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { commandStateText, commandTone, probeText } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { Age } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { isUnresolved } from '../state/commands/command-row.ts';
-import type { ConsoleState } from '../state/console-state.ts';
-
-interface VerdictProps {
-  readonly state: ConsoleState;
-  readonly command: CommandHistory;
-}
 
 /** The stored result beside the one by the facts, and when the platform is asked next. */
-export function CommandVerdict({ state, command }: VerdictProps) {
+export function CommandVerdict({ command }: { readonly command: CommandHistory }) {
   const { recomputed } = command;
   const judged = judge(command);
   return (
@@ -34,12 +29,12 @@ export function CommandVerdict({ state, command }: VerdictProps) {
       <p class={judged.tone}>{judged.text}</p>
       {isUnresolved(command) && (
         <p>
-          Waiting for <Age state={state} since={command.createdAt} />.
+          Waiting for <Age since={command.createdAt} />.
         </p>
       )}
       {command.nextProbe !== undefined && (
         <p>
-          <NextProbe state={state} probe={command.nextProbe} />
+          <NextProbe {...command.nextProbe} />
         </p>
       )}
     </section>
@@ -65,16 +60,11 @@ function judge({ recomputed, resolvedAt }: CommandHistory): { readonly tone: str
   return { tone: 'differs', text: 'They differ, so a person has to look.' };
 }
 
-function NextProbe({
-  state,
-  probe,
-}: {
-  readonly state: ConsoleState;
-  readonly probe: NonNullable<CommandHistory['nextProbe']>;
-}): VNode {
-  useValue(state.pulse);
-  const inMs = Date.parse(probe.at) - state.ports.nowMs();
-  const how = probeText(probe.by);
+function NextProbe({ at, by }: NonNullable<CommandHistory['nextProbe']>): VNode {
+  const { pulse, ports } = useConsole();
+  useValue(pulse);
+  const inMs = Date.parse(at) - ports.nowMs();
+  const how = probeText(by);
   if (inMs <= 0) return <span>The platform is being asked now, {how}.</span>;
   const seconds = Math.ceil(inMs / 1000);
   const wait = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;

@@ -2,24 +2,24 @@ import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { commandFilters } from '../../contract/list-filters.ts';
 import { stateWords } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { aloneNote, faultNote } from '../parts/notes.tsx';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
-import { commandsAddress } from '../state/address.ts';
+import { commandsAddress, type Place } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { type FilterTexts, filtersIn } from '../state/filter-address.ts';
 import { plural } from '../state/text/word-text.ts';
-import { commandTable } from './command-table.tsx';
-import type { ScreenProps } from './screen-props.ts';
+import { CommandTable } from './command-table.tsx';
 
 /** Commands of every caller: unknown results first, then the newest. */
-export function Commands({ state, query }: ScreenProps) {
+export function Commands({ query }: Place) {
+  const state = useConsole();
   const go = useContext(Go);
   const filters = filtersIn(commandFilters, query);
-  const { shown, again, more } = useCommandList(state, filters);
+  const { shown, again, more } = useCommandList(filters);
   // The rows name known orders.
   useValue(state.openOrders);
   const words = { state: stateWords, stream: state.session.streamWords };
@@ -46,7 +46,7 @@ export function Commands({ state, query }: ScreenProps) {
       )}
       {shown.kind === 'shown' && (
         <>
-          {tableOf(shown.rows, state, Object.keys(filters).length === 0)}
+          {tableOf(shown.rows, Object.keys(filters).length === 0)}
           <div class="more">
             {shown.fault !== undefined && faultNote(shown.fault)}
             {shown.next !== undefined && <button onClick={more}>Show older commands</button>}
@@ -63,8 +63,12 @@ function countText(rows: readonly CommandRow[]): string {
   return unresolved === 0 ? 'none unresolved' : `${plural(unresolved, 'command')} unresolved`;
 }
 
-function tableOf(rows: readonly CommandRow[], state: ConsoleState, isAll: boolean): VNode {
+function tableOf(rows: readonly CommandRow[], isAll: boolean): VNode {
   if (rows.length === 0)
     return <p class="empty">{isAll ? 'No command has been given yet.' : 'No command matches these filters.'}</p>;
-  return <div class="panel">{commandTable(rows, state)}</div>;
+  return (
+    <div class="panel">
+      <CommandTable rows={rows} />
+    </div>
+  );
 }

@@ -3,7 +3,7 @@ import type { Stream } from '../../../types/records.d.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { orderLink } from '../parts/link.tsx';
 import { number, Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 
 /** Orders open here, but unknown to the platform by its own word. */
 export function absentOrders({ absentOrders: all }: StatusDocument): VNode | null {
@@ -42,7 +42,7 @@ function linksTo(stream: Stream, ids: string): (VNode | string)[] {
 }
 
 /** The connections to the platform's streams. */
-export function connections({ sources }: StatusDocument, nowMs: number): VNode {
+export function connections({ sources }: StatusDocument): VNode {
   return (
     <>
       <h2>Connections</h2>
@@ -60,14 +60,18 @@ export function connections({ sources }: StatusDocument, nowMs: number): VNode {
                 <td>{source.credential}</td>
                 <td>{source.stream}</td>
                 <td>{connectionState(source)}</td>
-                <td>{timeText(source.lastFrame ?? undefined, nowMs)}</td>
-                <td>{timeText(source.lastEvent ?? undefined, nowMs)}</td>
+                <td>
+                  <Time at={source.lastFrame} />
+                </td>
+                <td>
+                  <Time at={source.lastEvent} />
+                </td>
                 <td>
                   {source.lastEndAt === null ? (
                     '–'
                   ) : (
                     <>
-                      {timeText(source.lastEndAt, nowMs)} <span class="outside">{source.lastEnd}</span>
+                      <Time at={source.lastEndAt} /> <span class="outside">{source.lastEnd}</span>
                     </>
                   )}
                 </td>
@@ -98,7 +102,7 @@ const tokens: Readonly<Record<string, string>> = {
 };
 
 /** The logins to the platform, with the end of their tokens. */
-export function credentials({ credentials: all }: StatusDocument, nowMs: number): VNode | null {
+export function credentials({ credentials: all }: StatusDocument): VNode | null {
   if (all.length === 0) return null;
   return (
     <>
@@ -111,7 +115,9 @@ export function credentials({ credentials: all }: StatusDocument, nowMs: number)
               <td>
                 <span class={`badge ${state === 'held' ? 'good' : 'warn'}`}>{tokens[state] ?? state}</span>
               </td>
-              <td>{timeText(expires ?? undefined, nowMs)}</td>
+              <td>
+                <Time at={expires} />
+              </td>
               <td class="outside">{lastError ?? '–'}</td>
             </tr>
           ))}

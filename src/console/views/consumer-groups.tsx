@@ -1,15 +1,16 @@
 import { useMemo } from 'preact/hooks';
 import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
+import { useConsole } from '../parts/console.ts';
 import { polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { polledAt } from '../state/polled.ts';
 import { plural } from '../state/text/word-text.ts';
 
 /** The readers of the topics, and how far each is behind. */
-export function ConsumerGroups({ state }: { readonly state: ConsoleState }) {
-  const consumers = useMemo(() => polledAt<ConsumersDocument>(state, '/v1/consumers', () => 6_000), [state]);
+export function ConsumerGroups() {
+  const state = useConsole();
+  const consumers = useMemo(() => polledAt<ConsumersDocument>(state, '/v1/consumers', () => 6_000), []);
   const shown = usePolled(consumers);
   return (
     <section>

@@ -2,17 +2,16 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DeadLetterJobDocument } from '../../contract/dead-letter-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { useConsole } from '../parts/console.ts';
 import { staleNote, waitingNote } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { filterText, progressOf } from '../state/dead-letter-list.ts';
 import { polledAt } from '../state/polled.ts';
 import type { Page } from '../state/rest.ts';
 
 interface JobsProps {
-  readonly state: ConsoleState;
   /** Rises with each job asked for here. */
   readonly changes: number;
   /** A job has ended: the rows are others now. */
@@ -25,11 +24,12 @@ const fewJobs = 3;
 const isRunning = ({ state }: DeadLetterJobDocument) => state === 'running';
 
 /** The newest jobs over dead letters, with their progress. */
-export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
+export function DeadLetterJobs({ changes, ended }: JobsProps) {
+  const state = useConsole();
   const jobs = useMemo(() => {
     const everyMs = (value: Page<DeadLetterJobDocument> | undefined) => (value?.items.some(isRunning) ? 1_000 : 10_000);
     return polledAt<Page<DeadLetterJobDocument>>(state, '/v1/dead-letters/jobs', everyMs);
-  }, [state]);
+  }, []);
   const shown = usePolled(jobs);
   const [all, setAll] = useState(false);
   const [cancelling, setCancelling] = useState<DeadLetterJobDocument>();
@@ -38,7 +38,6 @@ export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
   useEffect(() => {
     if (over !== undefined) ended();
   }, [over]);
-  const nowMs = state.ports.nowMs();
   const cancel = state.session.may('ops:write') ? setCancelling : undefined;
   const items = shown.value?.items ?? [];
   // A reader without jobs needs no word about them; a reader with unreadable ones does.
@@ -57,7 +56,7 @@ export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
       {staleNote(shown)}
       <div class="panel">
         <Table class="roomy" label="Jobs" head={['Asked', 'Job', 'Progress', 'Reason', unseen('Actions')]}>
-          {items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, nowMs, cancel))}
+          {items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, cancel))}
         </Table>
       </div>
       {cancelling !== undefined && (
@@ -78,11 +77,7 @@ export function DeadLetterJobs({ state, changes, ended }: JobsProps) {
 
 const jobStates = { running: 'under way', ended: 'ended', cancelled: 'cancelled' } as const;
 
-function jobRow(
-  job: DeadLetterJobDocument,
-  nowMs: number,
-  cancel: ((job: DeadLetterJobDocument) => void) | undefined,
-): VNode {
+function jobRow(job: DeadLetterJobDocument, cancel: ((job: DeadLetterJobDocument) => void) | undefined): VNode {
   const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
   const parts = [
     `${done} of ${total} done`,
@@ -92,7 +87,7 @@ function jobRow(
   return (
     <tr key={jobId}>
       <td>
-        {timeText(askedAt, nowMs)} <span class="soft">{by}</span>
+        <Time at={askedAt} /> <span class="soft">{by}</span>
       </td>
       <td>
         <b>{action === 'retry' ? 'Retry' : 'Discard'}</b> <span class="soft outside">{filterText(filter)}</span>

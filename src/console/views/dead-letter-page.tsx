@@ -2,25 +2,26 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DeadLetterRowDocument } from '../../contract/dead-letter-bodies.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { Link, orderLink } from '../parts/link.tsx';
 import { aloneNote, staleNote } from '../parts/notes.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
-import { addressOf } from '../state/address.ts';
+import { addressOf, type Place } from '../state/address.ts';
 import { polledAt } from '../state/polled.ts';
 import { visibleText } from '../state/text/visible-text.ts';
 import type { JobAction } from './dead-letters-page.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.result === undefined;
 
 /** One dead letter, with the message as it came. */
-export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
+export function DeadLetterPage({ params: { rowId = '' } }: Place) {
+  const state = useConsole();
   const row = useMemo(() => {
     const everyMs = (value: DeadLetterRowDocument | undefined) => (value !== undefined && isOpen(value) ? 500 : 15_000);
     return polledAt<DeadLetterRowDocument>(state, `/v1/dead-letters/${rowId}`, everyMs);
-  }, [state, rowId]);
+  }, [rowId]);
   const shown = usePolled(row);
   const [action, setAction] = useState<JobAction>();
   const { value } = shown;
@@ -49,7 +50,7 @@ export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
           </div>
         )}
       </header>
-      {staleNote(shown)} {factsOf(value, state.ports.nowMs())}
+      {staleNote(shown)} {factsOf(value)}
       <h2>The message as it came</h2>
       <pre class="raw" tabindex={0} aria-label="The message as it came">
         {rawText(value.raw)}
@@ -73,10 +74,8 @@ export function DeadLetterPage({ state, params: { rowId = '' } }: ScreenProps) {
   );
 }
 
-function factsOf(
-  { stream, accountId, orderId, reason, detail, observedAt, dealtAt, retry }: DeadLetterRowDocument,
-  nowMs: number,
-): VNode {
+function factsOf(row: DeadLetterRowDocument): VNode {
+  const { stream, accountId, orderId, reason, detail, observedAt, dealtAt, retry } = row;
   const facts: readonly Fact[] = [
     [
       'Reason',
@@ -94,21 +93,21 @@ function factsOf(
     ],
     ['Stream', stream],
     ['Order', orderId === undefined ? 'none that could be read' : orderLink({ stream, orderId })],
-    ['Seen', timeText(observedAt, nowMs)],
-    ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
-    ['Last retry', retry === undefined ? 'none' : retryText(retry, nowMs)],
+    ['Seen', <Time at={observedAt} />],
+    ['Dealt with', dealtAt === undefined ? 'not yet' : <Time at={dealtAt} />],
+    ['Last retry', retry === undefined ? 'none' : retryText(retry)],
   ];
   return <Facts facts={facts} />;
 }
 
 const results = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
 
-function retryText({ requestedAt, result, detail }: NonNullable<DeadLetterRowDocument['retry']>, nowMs: number): VNode {
+function retryText({ requestedAt, result, detail }: NonNullable<DeadLetterRowDocument['retry']>): VNode {
   const words = result === undefined ? 'waits or is under way' : results[result];
   return (
     <>
       <span class={`badge ${result === 'done' ? 'good' : result === undefined ? '' : 'warn'}`}>{words}</span>{' '}
-      {timeText(requestedAt, nowMs)} <span class="outside">{detail}</span>
+      <Time at={requestedAt} /> <span class="outside">{detail}</span>
     </>
   );
 }

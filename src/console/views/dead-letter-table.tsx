@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { Link, orderLink } from '../parts/link.tsx';
 import { waitingNote } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { addressOf } from '../state/address.ts';
 import { type DeadLetterEntry, type DeadLetterList, mostChosen } from '../state/dead-letter-list.ts';
 
@@ -12,11 +12,10 @@ interface TableProps {
   readonly chosen: ReadonlySet<string>;
   readonly filtered: boolean;
   readonly mayAct: boolean;
-  readonly nowMs: number;
 }
 
 /** The rows, oldest first, each with a box to choose it. */
-export function DeadLetterTable({ list, shown: { items, fault }, chosen, filtered, mayAct, nowMs }: TableProps) {
+export function DeadLetterTable({ list, shown: { items, fault }, chosen, filtered, mayAct }: TableProps) {
   if (items === undefined && fault !== undefined)
     return (
       <p class="hint panel-body" role="alert">
@@ -41,17 +40,13 @@ export function DeadLetterTable({ list, shown: { items, fault }, chosen, filtere
       ]}
     >
       {items.map((entry) =>
-        rowOf(
-          entry,
-          nowMs,
-          mayAct && box(`Row ${entry.id}`, chosen.has(entry.id), (wanted) => list.choose(entry.id, wanted)),
-        ),
+        rowOf(entry, mayAct && box(`Row ${entry.id}`, chosen.has(entry.id), (wanted) => list.choose(entry.id, wanted))),
       )}
     </Table>
   );
 }
 
-function rowOf(entry: DeadLetterEntry, nowMs: number, choice: VNode | false): VNode {
+function rowOf(entry: DeadLetterEntry, choice: VNode | false): VNode {
   const { id, stream, accountId, orderId, reason, detail, observedAt } = entry;
   return (
     <tr key={id}>
@@ -59,7 +54,9 @@ function rowOf(entry: DeadLetterEntry, nowMs: number, choice: VNode | false): VN
       <td>
         <Link to={addressOf('deadLetter', { rowId: id })}>{id}</Link>
       </td>
-      <td>{timeText(observedAt, nowMs)}</td>
+      <td>
+        <Time at={observedAt} />
+      </td>
       <td class="account">{accountId ?? <span class="soft">–</span>}</td>
       <td class="stream">{stream}</td>
       <td>{orderId === undefined ? '–' : orderLink({ stream, orderId })}</td>

@@ -2,12 +2,12 @@ import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import type { DeadLetterJobSizeDocument } from '../../contract/dead-letter-bodies.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { addressOf } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import { addressOf, type Place } from '../state/address.ts';
 import {
   type ChosenRows,
   type DeadLetterFilter,
@@ -20,7 +20,6 @@ import { type Answer, sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
 import { DeadLetterJobs } from './dead-letter-jobs.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 /** A job's rows: the chosen ones, or all that match. */
 interface Wish {
@@ -29,11 +28,12 @@ interface Wish {
 }
 
 /** Messages that could not be read or were not accepted, and the jobs over them. */
-export function DeadLettersPage({ state, query }: ScreenProps) {
+export function DeadLettersPage({ query }: Place) {
+  const state = useConsole();
   const go = useContext(Go);
   const filter = filtersIn(deadLetterFilters, query);
   const words = filterText(filter);
-  const list = useMemo(() => new DeadLetterList(state.rest, filter), [state, words]);
+  const list = useMemo(() => new DeadLetterList(state.rest, filter), [words]);
   const leaving = useMemo(() => new AbortController(), [list]);
   const shown = useValue(list.state);
   const chosen = useValue(list.chosen);
@@ -70,8 +70,8 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
         Messages that could not be read, or were not accepted. Their orders have not taken these changes; nothing else
         waits for them.
       </p>
-      <DoubtNotes state={state} names={['dead_letters']} />
-      <DeadLetterJobs state={state} changes={changes} ended={() => void list.read(leaving.signal)} />
+      <DoubtNotes names={['dead_letters']} />
+      <DeadLetterJobs changes={changes} ended={() => void list.read(leaving.signal)} />
       <div class="bar-of-screen">
         <search class="filters">
           <FilterFields filters={deadLetterFilters} values={filter} change={change} words={filterChoices} />
@@ -93,14 +93,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
         </p>
       )}
       <div class="panel">
-        <DeadLetterTable
-          list={list}
-          shown={shown}
-          chosen={chosen}
-          filtered={words !== 'all rows'}
-          mayAct={mayAct}
-          nowMs={state.ports.nowMs()}
-        />
+        <DeadLetterTable list={list} shown={shown} chosen={chosen} filtered={words !== 'all rows'} mayAct={mayAct} />
       </div>
       {shown.more === 'page' && (
         <p>
@@ -114,7 +107,7 @@ export function DeadLettersPage({ state, query }: ScreenProps) {
           There are more rows. Only the first {shown.items?.length} are shown: use the filters to see others.
         </p>
       )}
-      {wish !== undefined && <JobDialog state={state} {...wish} close={() => setWish(undefined)} done={changed} />}
+      {wish !== undefined && <JobDialog {...wish} close={() => setWish(undefined)} done={changed} />}
     </div>
   );
 }
@@ -129,7 +122,6 @@ function reasonsIn(rows: StatusDocument['deadLetters'] | undefined, chosen = '')
 }
 
 interface DialogProps {
-  readonly state: ConsoleState;
   readonly action: JobAction;
   readonly filter: ChosenRows;
   readonly done: () => void;
@@ -137,11 +129,12 @@ interface DialogProps {
 }
 
 /** Counts the rows for a job, and asks for it. */
-function JobDialog({ state, action, filter, done, close }: DialogProps) {
+function JobDialog({ action, filter, done, close }: DialogProps) {
+  const { rest } = useConsole();
   const [size, setSize] = useState<Answer<DeadLetterJobSizeDocument>>();
   useEffect(() => {
     const body = { action, filter, reason: 'counted before it is asked for', dryRun: true };
-    void state.rest.send<DeadLetterJobSizeDocument>('POST', '/v1/dead-letters/jobs', { body }).then(setSize);
+    void rest.send<DeadLetterJobSizeDocument>('POST', '/v1/dead-letters/jobs', { body }).then(setSize);
   }, []);
   const effect =
     action === 'retry'
@@ -153,7 +146,7 @@ function JobDialog({ state, action, filter, done, close }: DialogProps) {
       text={effect}
       label={action === 'retry' ? 'Retry' : 'Discard'}
       danger={action === 'discard'}
-      run={(reason) => state.rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
+      run={(reason) => rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
       done={done}
       close={close}
     >

@@ -5,7 +5,7 @@ import { textFilter } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
 import { polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { sideText } from '../parts/words.ts';
 import { blotterAddress, commandsAddress } from '../state/address.ts';
@@ -20,7 +20,7 @@ const mostLines = 500;
  * Open orders by account, instrument and side, and what would be added if every command without a
  * known result were live.
  */
-export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
+export function Exposure({ watch }: { readonly watch: RiskWatch }) {
   const exposure = usePolled(watch.exposure);
   const [text, setText] = useState('');
   const { value } = exposure;
@@ -28,7 +28,11 @@ export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly
     <>
       <div class="screen-head">
         <h2>Exposure</h2>
-        {value !== undefined && <span class="soft">as of {timeText(new Date(value.atMs).toISOString(), nowMs)}</span>}
+        {value !== undefined && (
+          <span class="soft">
+            as of <Time at={value.atMs} />
+          </span>
+        )}
         {textFilter('Account or instrument', text, {
           class: 'head-end',
           onInput: (event) => setText(event.currentTarget.value),

@@ -1,17 +1,18 @@
 import { useContext, useMemo } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { accountText } from '../../domain/streams.ts';
+import { useConsole } from '../parts/console.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go, orderLink } from '../parts/link.tsx';
 import { instrumentText, sizeText } from '../parts/order-text.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { number, Table } from '../parts/table.tsx';
 import { textWidth } from '../parts/text-width.ts';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
 import { sideText, statusWords } from '../parts/words.ts';
-import { addressOf } from '../state/address.ts';
+import { addressOf, type Place } from '../state/address.ts';
 import { RiskWatch } from '../state/commands/risk-watch.ts';
 import { type FilterTexts, filtersIn, filterWords } from '../state/filter-address.ts';
 import { defaultView, filterOf } from '../state/orders/blotter-view.ts';
@@ -23,16 +24,16 @@ import { amountParts, amountText, placesOf } from '../state/text/decimal-text.ts
 import { plural } from '../state/text/word-text.ts';
 import { amountCell } from './blotter-columns.tsx';
 import { Exposure } from './exposure.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 const { open: _open, ...fillFilters } = orderFilters;
 const mostShown = 200;
 
 /** All orders' newest fills, and the exposure beside them. */
-export function Fills({ state, query }: ScreenProps) {
+export function Fills({ query }: Place) {
+  const state = useConsole();
   const go = useContext(Go);
-  const list = useMemo(() => new FillList(state), [state]);
-  const watch = useMemo(() => new RiskWatch(state), [state]);
+  const list = useMemo(() => new FillList(state), []);
+  const watch = useMemo(() => new RiskWatch(state), []);
   const hasBegun = useValue(state.beginnings) > 0;
   const version = useValue(list.version);
   const isReading = useValue(list.isReading);
@@ -48,13 +49,17 @@ export function Fills({ state, query }: ScreenProps) {
     return list.fills.filter(({ row }) => wanted(row)).reverse();
   }, [list, version, query.toString()]);
   const shown = fills.slice(0, mostShown);
-  const nowMs = state.ports.nowMs();
   return (
     <section class="screen fills" aria-label="Fills">
       <div class="screen-head">
         <h1>Fills</h1>
         <span class="count" role="status">
-          {plural(fills.length, 'fill')} {list.since !== undefined && <>since {timeText(list.since, nowMs)}</>}
+          {plural(fills.length, 'fill')}{' '}
+          {list.since !== undefined && (
+            <>
+              since <Time at={list.since} />
+            </>
+          )}
           {isReading && ', reading …'}
         </span>
         <button title="Save the fills of this view" onClick={() => saveCsv('fills', fillsCsv(fills), state.ports)}>
@@ -71,14 +76,14 @@ export function Fills({ state, query }: ScreenProps) {
       ) : (
         <div class="panel fill-list" style={roomsOf(shown)}>
           <Table label="Fills" head={head}>
-            {shown.map((fill) => lineOf(fill, nowMs))}
+            {shown.map(lineOf)}
           </Table>
           {fills.length > mostShown && (
             <p class="hint panel-body">{plural(fills.length - mostShown, 'older fill')} in the CSV.</p>
           )}
         </div>
       )}
-      <Exposure watch={watch} nowMs={nowMs} />
+      <Exposure watch={watch} />
     </section>
   );
 }
@@ -90,7 +95,7 @@ function shownPrice({ row, price, inferred }: FillRow): string | undefined {
   return inferred ? roundedAverage(price, placesOf(row.order.price)) : price;
 }
 
-function lineOf(fill: FillRow, nowMs: number) {
+function lineOf(fill: FillRow) {
   const { row, atText, quantity, inferred, takenBack } = fill;
   const price = shownPrice(fill);
   const { order, revision } = row;
@@ -117,7 +122,9 @@ function lineOf(fill: FillRow, nowMs: number) {
       <td class="number" aria-label={amountText(price, 2)}>
         {amountCell('price', price, price === undefined ? 0 : placesOf(price), undefined, fill.price)}
       </td>
-      <td class="account">{timeText(atText, nowMs)}</td>
+      <td class="account">
+        <Time at={atText} />
+      </td>
       <td class="account">{accountText(row)}</td>
       <td class="number">{`${amountText(order.cumQty)} / ${sizeText(order)}`}</td>
       <td class="account">{orderLink(row)}</td>

@@ -1,21 +1,22 @@
+import { useConsole } from '../parts/console.ts';
 import { faultNote, polledPanel } from '../parts/notes.tsx';
 import { Table, unseen } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { haltCauseText, scopeText } from '../parts/words.ts';
 import { haltsByScope, type ScopeLine } from '../state/commands/halts-by-scope.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import type { Session } from '../state/session.ts';
 import type { AskedAct } from './risk-dialog.tsx';
 
 interface HaltsProps {
-  readonly state: ConsoleState;
   readonly watch: RiskWatch;
   readonly ask: (asked: AskedAct) => void;
 }
 
 /** The scopes with a halt: since when, by whom and why; and buttons to halt, resume and cancel. */
-export function Halts({ state, watch, ask }: HaltsProps) {
+export function Halts({ watch, ask }: HaltsProps) {
+  const { session } = useConsole();
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);
   return (
@@ -24,16 +25,15 @@ export function Halts({ state, watch, ask }: HaltsProps) {
       {accounts.fault !== undefined && faultNote(`The accounts could not be read. ${accounts.fault}`)}
       {polledPanel(halts, 'the halts', (value) => (
         <Table class="halts" head={['Account', 'Placing', 'Why', unseen('Actions')]}>
-          {haltsByScope(accounts.value?.items, value.halts).map((line) => lineOf(line, state, ask))}
+          {haltsByScope(accounts.value?.items, value.halts).map((line) => lineOf(line, session, ask))}
         </Table>
       ))}
     </>
   );
 }
 
-function lineOf(line: ScopeLine, state: ConsoleState, ask: HaltsProps['ask']) {
+function lineOf(line: ScopeLine, session: Session, ask: HaltsProps['ask']) {
   const { accountId, isSim, isUnknown, halts } = line;
-  const nowMs = state.ports.nowMs();
   const scope = scopeText(accountId);
   return (
     <tr key={scope}>
@@ -65,18 +65,18 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: HaltsProps['ask']) {
             {reason} <span class="soft">({haltCauseText(cause)})</span>
             <br />
             <span class="soft">
-              since {timeText(since, nowMs)}, by {by}
+              since <Time at={since} />, by {by}
             </span>
           </p>
         ))}
       </td>
-      <td>{mayHalt(state, accountId) && actionsOf(line, scope, ask)}</td>
+      <td>{mayHalt(session, accountId) && actionsOf(line, scope, ask)}</td>
     </tr>
   );
 }
 
 /** An act on all accounts needs a token for every account. */
-function mayHalt({ session }: ConsoleState, accountId: string | undefined): boolean {
+function mayHalt(session: Session, accountId: string | undefined): boolean {
   return session.may('ops:write') && (accountId !== undefined || session.rights?.accounts === undefined);
 }
 

@@ -1,18 +1,17 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
+import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { orderFacts, orderText } from '../parts/order-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { OrderCancels } from '../state/commands/order-cancels.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { keyOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
 
 interface MarkedProps {
-  readonly state: ConsoleState;
   readonly orders: readonly ListedOrder[];
   readonly unmark: () => void;
 }
@@ -21,8 +20,9 @@ interface MarkedProps {
  * Cancels the marked orders after one question, and shows what became of each. It stands below the
  * table: above it, a first mark would move the rows away from the pointer.
  */
-export function MarkedOrders({ state, orders, unmark }: MarkedProps) {
-  const cancels = useMemo(() => new OrderCancels(state), [state]);
+export function MarkedOrders({ orders, unmark }: MarkedProps) {
+  const state = useConsole();
+  const cancels = useMemo(() => new OrderCancels(state), []);
   const lines = useValue(cancels.lines);
   const [asked, setAsked] = useState<readonly ListedOrder[]>([]);
   const failed = lines.filter(({ answer }) => answer !== undefined && answer.kind !== 'ok');
@@ -52,7 +52,7 @@ export function MarkedOrders({ state, orders, unmark }: MarkedProps) {
               {answer === undefined ? (
                 <p class="soft">Cancel of {orderText(order)}: on its way …</p>
               ) : answer.kind === 'ok' ? (
-                <CommandNote state={state} command={answer.body} about={orderText(order)} />
+                <CommandNote command={answer.body} about={orderText(order)} />
               ) : (
                 faultNote(`Not cancelled: ${orderText(order)}. ${sentenceOf(answer)}`)
               )}

@@ -4,11 +4,11 @@ import type { NewTerms } from '../../contract/replace-terms.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
+import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { orderFacts, orderText } from '../parts/order-text.tsx';
 import { fieldText } from '../parts/words.ts';
 import { changedTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
@@ -16,7 +16,6 @@ import { ReplaceFields } from './replace-fields.tsx';
 import { Preview, usePreview } from './ticket-preview.tsx';
 
 interface OrderActionsProps {
-  readonly state: ConsoleState;
   /** Undefined: none is chosen. */
   readonly order: ListedOrder | undefined;
   /** By its keys alone: these first bring it into view. */
@@ -34,12 +33,13 @@ interface Asked {
  * Cancel and replace for one order, within this reader's rights, and the state of the command they
  * led to.
  */
-export function OrderActions({ state, order, reveal }: OrderActionsProps) {
+export function OrderActions({ order, reveal }: OrderActionsProps) {
+  const { session } = useConsole();
   // With its order: another one may be chosen, or this one leave the list, before the answer.
   const [asked, setAsked] = useState<Asked>();
   const [note, setNote] = useState<VNode>();
   const [refused, setRefused] = useState<string>();
-  const actions = order === undefined ? [] : orderActions(state.session, order);
+  const actions = order === undefined ? [] : orderActions(session, order);
   const ask = (kind: Kind) =>
     order &&
     (() => {
@@ -50,7 +50,7 @@ export function OrderActions({ state, order, reveal }: OrderActionsProps) {
     });
   useKeys({ cancel: ask('cancel'), replace: ask('replace') });
   const done = (command: CommandAnswer, seen: ListedOrder) =>
-    setNote(<CommandNote key={command.commandId} state={state} command={command} about={orderText(seen)} />);
+    setNote(<CommandNote key={command.commandId} command={command} about={orderText(seen)} />);
   return (
     <div class="order-actions">
       {actions.length > 0 && reveal === undefined && (
@@ -65,9 +65,7 @@ export function OrderActions({ state, order, reveal }: OrderActionsProps) {
         <p role="status">{actions.length > 0 ? notReplaced : notHere}</p>
       )}
       {note}
-      {asked !== undefined && (
-        <OrderActionDialog state={state} {...asked} done={done} close={() => setAsked(undefined)} />
-      )}
+      {asked !== undefined && <OrderActionDialog {...asked} done={done} close={() => setAsked(undefined)} />}
     </div>
   );
 }
@@ -76,7 +74,6 @@ const notReplaced = 'This order cannot be replaced.';
 const notHere = 'Commands are off here, or this token may not send them.';
 
 interface DialogProps extends Asked {
-  readonly state: ConsoleState;
   readonly done: (command: CommandAnswer, seen: ListedOrder) => void;
   readonly close: () => void;
 }
@@ -85,13 +82,14 @@ interface DialogProps extends Asked {
  * One action, made when the dialog opens: it keeps its key and the order as the reader saw it,
  * whatever comes meanwhile.
  */
-function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
-  const action = useMemo(() => new OrderAction(state, order), [state]);
+function OrderActionDialog({ order, kind, done, close }: DialogProps) {
+  const state = useConsole();
+  const action = useMemo(() => new OrderAction(state, order), []);
   const [wanted, setWanted] = useState<NewTerms>({});
   const [meanwhile, setMeanwhile] = useState<readonly Change[]>([]);
   const { seen } = action;
   const question = useMemo(() => action.questionOf(wanted), [seen, wanted]);
-  const preview = usePreview(state, question, kind === 'cancel');
+  const preview = usePreview(question, kind === 'cancel');
   const run = async (): Promise<Answer<CommandAnswer>> => {
     const answer = await (kind === 'cancel' ? action.cancel() : action.replace(wanted));
     if (isChanged(answer)) {
@@ -123,7 +121,7 @@ function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
       {kind === 'replace' && (
         <>
           <ReplaceFields order={seen.order} wanted={wanted} change={setWanted} />
-          <Preview kind="replace" {...preview} nowMs={state.ports.monotonicMs()} />
+          <Preview kind="replace" {...preview} />
         </>
       )}
     </ActionDialog>

@@ -1,34 +1,29 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
+import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
 import { aloneNote, staleNote } from '../parts/notes.tsx';
 import { fillBar, instrumentText, sizeText } from '../parts/order-text.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
-import { blotterAddress } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
+import { blotterAddress, type Place } from '../state/address.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
 import { amountText } from '../state/text/decimal-text.ts';
-import { commandTable } from './command-table.tsx';
+import { CommandTable } from './command-table.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { VersionLadder } from './version-ladder.tsx';
 
-interface OrderPageProps {
-  readonly state: ConsoleState;
-  readonly stream: Stream;
-  readonly orderId: string;
-}
-
 /** One order: its newest state, and every revision behind it. */
-export function OrderPage({ state, stream, orderId }: OrderPageProps) {
-  const history = useMemo(() => new OrderHistory(state, { stream, orderId }), [state, stream, orderId]);
+export function OrderPage({ params: { stream, orderId = '' } }: Place) {
+  const state = useConsole();
+  const history = useMemo(() => new OrderHistory(state, { stream: stream as Stream, orderId }), [stream, orderId]);
   const shown = useValue(history.state);
   const beginning = useValue(state.beginnings);
   useWhileShown(
@@ -50,11 +45,11 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
     <article class="order">
       {headOf(shown.order)}
       {staleNote({ value: shown, fault: shown.stale })}
-      <OrderActions state={state} order={shown.order} />
-      {termsOf(shown.order, state.ports.nowMs())}
-      <OrderCommands state={state} order={shown.order} />
+      <OrderActions order={shown.order} />
+      {termsOf(shown.order)}
+      <OrderCommands {...shown.order} />
       <h2>Versions</h2>
-      <VersionLadder steps={ladderOf(shown.updates, shown.recordedAt)} cut={shown.cut} nowMs={state.ports.nowMs()} />
+      <VersionLadder steps={ladderOf(shown.updates, shown.recordedAt)} cut={shown.cut} />
     </article>
   );
 }
@@ -91,7 +86,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
   );
 }
 
-function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): VNode {
+function termsOf({ stream, order, sourceVersion }: ListedOrder): VNode {
   const { working } = order;
   const differs = working.quantity !== order.quantity || working.price !== order.price;
   const amount = (text: string | undefined) => text && amountText(text);
@@ -123,16 +118,16 @@ function termsOf({ stream, order, sourceVersion }: ListedOrder, nowMs: number): 
     ['Replaces', otherOrder(order.replaces)],
     ['Replaced by', otherOrder(order.replacedBy)],
     ['Source version', sourceVersion],
-    ['Created', order.createdAt && timeText(order.createdAt, nowMs)],
-    ['Changed', timeText(order.updatedAt, nowMs)],
-    ['Closed', order.closedAt && timeText(order.closedAt, nowMs)],
+    ['Created', order.createdAt && <Time at={order.createdAt} />],
+    ['Changed', <Time at={order.updatedAt} />],
+    ['Closed', order.closedAt && <Time at={order.closedAt} />],
   ];
   return <Facts facts={facts} />;
 }
 
 /** The commands about one order, if there are any. */
-function OrderCommands({ state, order: { orderId } }: { readonly state: ConsoleState; readonly order: ListedOrder }) {
-  const { shown, again, more } = useCommandList(state, { order: orderId });
+function OrderCommands({ orderId }: ListedOrder) {
+  const { shown, again, more } = useCommandList({ order: orderId });
   if (shown.kind === 'failed')
     return (
       <p class="fault" role="alert">
@@ -143,7 +138,9 @@ function OrderCommands({ state, order: { orderId } }: { readonly state: ConsoleS
   return (
     <>
       <h2>Commands</h2>
-      <div class="panel commands">{commandTable(shown.rows, state, { ofOneOrder: true })}</div>
+      <div class="panel commands">
+        <CommandTable rows={shown.rows} ofOneOrder />
+      </div>
       {shown.next !== undefined && <button onClick={more}>Show older commands</button>}
     </>
   );

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { HistoryDocument } from '../../contract/pipeline-answers.ts';
+import { useConsole } from '../parts/console.ts';
 import { LineChart } from '../parts/line-chart.tsx';
 import { loadAgain } from '../parts/load-again.ts';
 import { number, Table } from '../parts/table.tsx';
 import { lengthText } from '../parts/time-text.tsx';
 import { columnsOf, type Figure, highestOf } from '../state/pipeline-history.ts';
 import { rateText } from '../state/pipeline-steps.ts';
-import type { Ports } from '../state/ports.ts';
 
 interface LineText {
   readonly figure: Figure;
@@ -49,8 +49,8 @@ const charts: readonly ChartText[] = [
 ];
 
 /** The lines for the last hour, and their figures as a table for those who cannot see lines. */
-export function PipelineLines({ ports, history }: { readonly ports: Ports; readonly history: HistoryDocument }) {
-  const library = useLibrary(ports);
+export function PipelineLines({ history }: { readonly history: HistoryDocument }) {
+  const library = useLibrary();
   const drawn = useMemo(
     () =>
       charts.map((chart) => ({
@@ -89,7 +89,8 @@ export function PipelineLines({ ports, history }: { readonly ports: Ports; reado
 }
 
 /** Fetched by this screen alone: it is a third as large as the whole page. */
-function useLibrary(ports: Ports): typeof uPlot | 'failed' | undefined {
+function useLibrary(): typeof uPlot | 'failed' | undefined {
+  const { ports } = useConsole();
   const [library, setLibrary] = useState<{ readonly default: typeof uPlot } | 'failed'>();
   useEffect(() => {
     loadAgain(ports, () => import('uplot')).then(setLibrary, () => setLibrary('failed'));

@@ -1,18 +1,18 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { StatusDocument } from '../../contract/status-answer.ts';
+import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { staleNote, waitingNote } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
-import { lengthText, timeText } from '../parts/time-text.tsx';
+import { lengthText, Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { pipelineHistory } from '../state/pipeline-history.ts';
 import { type PipelineStep, stepsOf, topicsOf, waitedMs } from '../state/pipeline-steps.ts';
 import { ConsumerGroups } from './consumer-groups.tsx';
 import { PipelineLines } from './pipeline-lines.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
 const doubts = [
   'no_holder',
@@ -27,9 +27,10 @@ const doubts = [
 ];
 
 /** The way of the data, from the platform's sockets to each topic, now and in the last hour. */
-export function PipelinePage({ state }: ScreenProps) {
+export function PipelinePage() {
+  const state = useConsole();
   const { status, doubts: all } = useValue(state.status.state);
-  const history = useMemo(() => pipelineHistory(state.ports, state.rest), [state]);
+  const history = useMemo(() => pipelineHistory(state), []);
   const shown = usePolled(history);
   const fault = all?.find(({ name }) => name === 'service_silent')?.detail;
   return (
@@ -37,7 +38,7 @@ export function PipelinePage({ state }: ScreenProps) {
       <header class="screen-head">
         <h1>Pipeline</h1>
       </header>
-      <DoubtNotes state={state} names={doubts} />
+      <DoubtNotes names={doubts} />
       {staleNote({ value: status, fault })}
       {status === undefined ? (
         <div class="panel">{waitingNote({ fault }, 'the state of the service')}</div>
@@ -51,11 +52,11 @@ export function PipelinePage({ state }: ScreenProps) {
       ) : shown.value.samples.length === 0 ? (
         <p class="hint">This instance has just started: it takes a sample each ten seconds.</p>
       ) : (
-        <PipelineLines ports={state.ports} history={shown.value} />
+        <PipelineLines history={shown.value} />
       )}
       {status !== undefined && instancesTable(status)}
-      {status !== undefined && laneFacts(status, state.ports.nowMs())}
-      <ConsumerGroups state={state} />
+      {status !== undefined && laneFacts(status)}
+      <ConsumerGroups />
     </div>
   );
 }
@@ -94,7 +95,7 @@ function stepText({ name, figure, words, oldest }: PipelineStep, status: StatusD
 }
 
 /** The process in charge, and the one that answers. */
-function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNode {
+function laneFacts({ lane, relay, version }: StatusDocument): VNode {
   const { holder, instance, role, mayAct, since, epoch, takeovers, takeover, fenced } = lane;
   const charge =
     holder === null ? (
@@ -111,7 +112,7 @@ function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNo
       'none by this instance'
     ) : (
       <>
-        {timeText(takeover.at, nowMs)}{' '}
+        <Time at={takeover.at} />{' '}
         <span class="soft">
           {takeover.cause}
           {takeover.from === null ? '' : `, from ${takeover.from}`}, {lengthText(takeover.idleMs)} without a holder
@@ -121,7 +122,7 @@ function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNo
   const facts: readonly Fact[] = [
     ['Lane', String(lane.lane)],
     ['In charge', charge],
-    ['In charge since', timeText(since ?? undefined, nowMs)],
+    ['In charge since', <Time at={since} />],
     [
       'This instance',
       <>

@@ -1,5 +1,6 @@
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { useConsole } from '../parts/console.ts';
 import { useDoubts } from '../parts/doubt-notes.tsx';
 import { Go, Link } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
@@ -7,20 +8,14 @@ import { orderWords } from '../parts/ticket-words.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useAnswer } from '../parts/use-while-shown.ts';
 import { readAccounts } from '../state/account-rows.ts';
-import { commandAddress, commandsAddress } from '../state/address.ts';
+import { commandAddress, commandsAddress, type Place } from '../state/address.ts';
 import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
 import { requestOf, type TicketFields, type TicketKind } from '../state/commands/ticket-body.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { lossOf } from '../state/doubts.ts';
 import { symbolsOf } from '../state/symbol-text.ts';
 import { questionOf } from '../state/ticket-preview.ts';
 import { TicketForm } from './ticket-form.tsx';
 import { crossingText, Preview, refusalOf, usePreview, useWildWords } from './ticket-preview.tsx';
-
-interface PlaceProps {
-  readonly state: ConsoleState;
-  readonly query: URLSearchParams;
-}
 
 const kindNames: Readonly<Record<TicketKind, string>> = {
   equity: 'Equity',
@@ -29,20 +24,22 @@ const kindNames: Readonly<Record<TicketKind, string>> = {
 };
 
 /** A ticket for one order, and beside it what it comes to and what will be sent. */
-export function Place({ state, query }: PlaceProps) {
+export function PlaceOrder({ query }: Place) {
+  const state = useConsole();
   const may = state.session.mayCommand();
-  const ticket = useMemo(() => (may ? state.openTicket(prefilledBy(query)) : undefined), [state, may]);
+  const ticket = useMemo(() => (may ? state.openTicket(prefilledBy(query)) : undefined), [may]);
   if (ticket === undefined)
     return <p class="alone">Orders cannot be placed here: commands are off, or this token may not place orders.</p>;
-  return <OpenTicket state={state} ticket={ticket} />;
+  return <OpenTicket ticket={ticket} />;
 }
 
-function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly ticket: Ticket }) {
+function OpenTicket({ ticket }: { readonly ticket: Ticket }) {
+  const state = useConsole();
   const go = useContext(Go);
   const form = useRef<HTMLFormElement>(null);
   const fields = useValue(ticket.fields);
   const progress = useValue(ticket.progress);
-  const accounts = useAnswer<AccountListDocument>((signal) => readAccounts(state.rest, signal), [state]);
+  const accounts = useAnswer<AccountListDocument>((signal) => readAccounts(state.rest, signal), []);
   useEffect(() => {
     if (progress.kind === 'sent') go(commandAddress(progress.commandId));
     if (progress.kind === 'refused') form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
@@ -56,11 +53,11 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
     event.key === 'Enter' && event.target instanceof HTMLInputElement && event.preventDefault();
   const locked = !ticket.mayChange();
   const question = useMemo(() => questionOf(fields), [fields]);
-  const preview = usePreview(state, question, locked);
-  const loss = lossOf(useDoubts(state));
+  const preview = usePreview(question, locked);
+  const loss = lossOf(useDoubts());
   const nowMs = state.ports.monotonicMs();
   const crossing = locked ? undefined : crossingText(fields, preview, nowMs);
-  const wild = useWildWords(state, fields, preview);
+  const wild = useWildWords(fields, preview);
   const refusal = locked ? undefined : (loss ?? refusalOf(preview));
   return (
     <section class="screen" aria-labelledby="place-title">
@@ -111,7 +108,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
           </div>
         </div>
         <div class="beside">
-          <Preview kind="place" {...preview} nowMs={nowMs} />
+          <Preview kind="place" {...preview} />
           {sentBody(ticket)}
         </div>
       </form>

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
+import { useConsole } from '../parts/console.ts';
 import { typedIn } from '../parts/filter-fields.tsx';
 import { scopeText } from '../parts/words.ts';
 import { CancelAllRun } from '../state/commands/cancel-all-run.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { pause } from '../state/ports.ts';
 import type { Answer } from '../state/rest.ts';
 
@@ -14,7 +14,6 @@ export interface AskedAct {
 }
 
 interface RiskDialogProps {
-  readonly state: ConsoleState;
   readonly asked: AskedAct;
   /** With a line for the reader, if the action does not show by itself. */
   readonly done: (note: string | undefined) => void;
@@ -31,7 +30,8 @@ const texts = {
   resume: 'Orders can be placed and replaced there again. Every halt of this scope ends.',
 } as const;
 
-function HaltDialog({ state, asked: { verb, accountId }, done, close }: RiskDialogProps) {
+function HaltDialog({ asked: { verb, accountId }, done, close }: RiskDialogProps) {
+  const { rest } = useConsole();
   if (verb === 'cancel-all') return undefined;
   const scope = scopeText(accountId);
   const path = accountId === undefined ? `/v1/${verb}` : `/v1/accounts/${encodeURIComponent(accountId)}/${verb}`;
@@ -42,7 +42,7 @@ function HaltDialog({ state, asked: { verb, accountId }, done, close }: RiskDial
       typed={scope}
       label={verb === 'halt' ? 'Halt' : 'Resume'}
       danger={verb === 'halt'}
-      run={(reason) => state.rest.send('POST', path, { body: { reason } })}
+      run={(reason) => rest.send('POST', path, { body: { reason } })}
       done={({ status }) =>
         done(
           status === 202
@@ -64,7 +64,8 @@ const selections = [
   ['reference', 'Reference'],
 ] as const;
 
-function CancelAllDialog({ state, asked: { accountId }, done, close }: RiskDialogProps) {
+function CancelAllDialog({ asked: { accountId }, done, close }: RiskDialogProps) {
+  const state = useConsole();
   const scope = scopeText(accountId);
   const [only, setOnly] = useState<Readonly<Record<string, string>>>({});
   const [onLanding, setOnLanding] = useState<'cancel' | 'leave'>('cancel');

@@ -1,13 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { LimitLine } from '../../contract/limit-bodies.ts';
+import { useConsole } from '../parts/console.ts';
 import { polledPanel } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
-import { timeText } from '../parts/time-text.tsx';
+import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { usePolled, useWhileShown } from '../parts/use-while-shown.ts';
 import { fieldText } from '../parts/words.ts';
 import { RiskWatch } from '../state/commands/risk-watch.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { Approvals } from './approvals.tsx';
 import { CancelAllProgress } from './cancel-all-progress.tsx';
 import { Exposure } from './exposure.tsx';
@@ -15,8 +15,9 @@ import { Halts } from './halts.tsx';
 import { type AskedAct, RiskDialog } from './risk-dialog.tsx';
 
 /** Money at work in orders, and the ways to stop it. */
-export function Risk({ state }: { readonly state: ConsoleState }) {
-  const watch = useMemo(() => new RiskWatch(state), [state]);
+export function Risk() {
+  const state = useConsole();
+  const watch = useMemo(() => new RiskWatch(state), []);
   const beginning = useValue(state.beginnings);
   const run = useValue(state.cancelAll);
   const [asked, setAsked] = useState<AskedAct>();
@@ -50,12 +51,12 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
           </button>
         </p>
       )}
-      {run !== undefined && <CancelAllProgress key={run.atMs} state={state} run={run} />}
-      {mayRead && <Approvals state={state} watch={watch} done={done} />}
-      {mayRead && <Halts state={state} watch={watch} ask={ask} />}
-      <Exposure watch={watch} nowMs={state.ports.nowMs()} />
-      {mayRead && <Limits watch={watch} nowMs={state.ports.nowMs()} />}
-      {asked !== undefined && <RiskDialog state={state} asked={asked} done={done} close={() => setAsked(undefined)} />}
+      {run !== undefined && <CancelAllProgress key={run.atMs} run={run} />}
+      {mayRead && <Approvals watch={watch} done={done} />}
+      {mayRead && <Halts watch={watch} ask={ask} />}
+      <Exposure watch={watch} />
+      {mayRead && <Limits watch={watch} />}
+      {asked !== undefined && <RiskDialog asked={asked} done={done} close={() => setAsked(undefined)} />}
     </section>
   );
 }
@@ -63,16 +64,16 @@ export function Risk({ state }: { readonly state: ConsoleState }) {
 const mostLines = 200;
 
 /** The limits on places and replaces. The command line changes them. */
-function Limits({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
+function Limits({ watch }: { readonly watch: RiskWatch }) {
   return (
     <>
       <h2>Limits</h2>
-      {polledPanel(usePolled(watch.limits), 'the limits', ({ items }) => tableOf(items, nowMs))}
+      {polledPanel(usePolled(watch.limits), 'the limits', ({ items }) => tableOf(items))}
     </>
   );
 }
 
-function tableOf(lines: readonly LimitLine[], nowMs: number) {
+function tableOf(lines: readonly LimitLine[]) {
   if (lines.length === 0)
     return (
       <p class="hint panel-body">
@@ -81,7 +82,7 @@ function tableOf(lines: readonly LimitLine[], nowMs: number) {
     );
   return (
     <>
-      <Table head={['For', 'Limits', 'Changed']}>{lines.slice(0, mostLines).map((line) => lineOf(line, nowMs))}</Table>
+      <Table head={['For', 'Limits', 'Changed']}>{lines.slice(0, mostLines).map(lineOf)}</Table>
       <p class="hint panel-body">
         Every line that fits a command holds. Cancels are never limited.
         {lines.length > mostLines && ` ${lines.length - mostLines} more lines.`}
@@ -90,7 +91,7 @@ function tableOf(lines: readonly LimitLine[], nowMs: number) {
   );
 }
 
-function lineOf({ principal, accountId, bounds, changedBy, changedAt, reason }: LimitLine, nowMs: number) {
+function lineOf({ principal, accountId, bounds, changedBy, changedAt, reason }: LimitLine) {
   const scope = [principal ?? 'everyone', accountId ?? 'every account'].join(', ');
   return (
     <tr key={scope}>
@@ -103,7 +104,7 @@ function lineOf({ principal, accountId, bounds, changedBy, changedAt, reason }: 
         ))}
       </td>
       <td>
-        {timeText(changedAt, nowMs)}, {changedBy}
+        <Time at={changedAt} />, {changedBy}
         <br />
         <span class="soft">{reason}</span>
       </td>

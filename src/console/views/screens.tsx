@@ -1,8 +1,5 @@
 import type { VNode } from 'preact';
-import type { Stream } from '../../../types/records.d.ts';
 import { addPath, addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
-import { viewOf } from '../state/orders/blotter-view.ts';
-import { keptLayout } from '../state/orders/kept-layout.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
@@ -13,18 +10,15 @@ import { DeadLettersPage } from './dead-letters-page.tsx';
 import { Fills } from './fills.tsx';
 import { OrderPage } from './order-page.tsx';
 import { PipelinePage } from './pipeline-page.tsx';
-import { Place as PlaceOrder } from './place.tsx';
+import { PlaceOrder } from './place.tsx';
 import { Risk } from './risk.tsx';
-import type { ScreenProps } from './screen-props.ts';
 
-type View = (props: ScreenProps) => VNode;
+type View = (props: Place) => VNode;
 
 /** The view at each address; one without a view here has nothing to show. */
 export const screens: Partial<Record<ScreenName, View>> = {
-  blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query, keptLayout(state))} />,
-  order: ({ state, params }) => (
-    <OrderPage state={state} stream={params['stream'] as Stream} orderId={params['orderId'] ?? ''} />
-  ),
+  blotter: Blotter,
+  order: OrderPage,
   fills: Fills,
   commands: Commands,
   command: CommandPage,

@@ -3,29 +3,25 @@ import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
+import { useConsole } from '../parts/console.ts';
 import { Go } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { orderText } from '../parts/order-text.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { type Hit, Search } from '../state/orders/search.ts';
 import { plural } from '../state/text/word-text.ts';
-
-interface SearchBoxProps {
-  readonly state: ConsoleState;
-  readonly close: () => void;
-}
 
 /**
  * One search for orders, commands and accounts, over whatever screen
  * is open: by the keys alone, or by pointer.
  */
-export function SearchBox({ state, close }: SearchBoxProps) {
+export function SearchBox({ close }: { readonly close: () => void }) {
+  const state = useConsole();
   const go = useContext(Go);
   const { ref, end } = useModal(close);
-  const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
+  const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), []);
   const { text, isAsking, hits, fault } = useValue(search.state);
   const [chosen, setChosen] = useState(0);
   /** Enter came before the answer, whose first hit it is for. */

@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import { useConsole } from '../parts/console.ts';
 import { faultNote } from '../parts/notes.tsx';
 import { useWhileShown } from '../parts/use-while-shown.ts';
-import type { Session } from '../state/session.ts';
 
 interface SignInProps {
-  readonly session: Session;
   readonly why: string | undefined;
 }
 
@@ -23,7 +22,8 @@ function focusFirst(part: HTMLElement | null): void {
 }
 
 /** Sign-in by the issuer if there is one, else by a token. */
-export function SignIn({ session, why }: SignInProps) {
+export function SignIn({ why }: SignInProps) {
+  const { session } = useConsole();
   const [fault, setFault] = useState<string | undefined>(why);
   const [busy, setBusy] = useState(false);
   const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });

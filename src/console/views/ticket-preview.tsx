@@ -1,10 +1,10 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { PreviewAnswer } from '../../contract/preview-answer.ts';
+import { useConsole } from '../parts/console.ts';
 import { Table } from '../parts/table.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { fieldText } from '../parts/words.ts';
 import type { TicketFields } from '../state/commands/ticket-body.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { OrderPreview, type PreviewState, type Question } from '../state/order-preview.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { amountText, plainNumber } from '../state/text/decimal-text.ts';
@@ -15,8 +15,9 @@ import { farPriceOf, isWildSize, largestKnown } from '../state/wild-terms.ts';
  * The service's word on a place or a replace. `question` is another object where it asks something
  * else. `isOver`: it is under way, or was sent, and nothing more is asked about it.
  */
-export function usePreview(state: ConsoleState, question: Question | undefined, isOver: boolean): PreviewState {
-  const preview = useMemo(() => new OrderPreview(state), [state]);
+export function usePreview(question: Question | undefined, isOver: boolean): PreviewState {
+  const state = useConsole();
+  const preview = useMemo(() => new OrderPreview(state), []);
   useEffect(() => {
     if (isOver) preview.close();
     else void preview.ask(question);
@@ -27,12 +28,11 @@ export function usePreview(state: ConsoleState, question: Question | undefined, 
 
 interface PreviewProps extends PreviewState {
   readonly kind: 'place' | 'replace';
-  readonly nowMs: number;
 }
 
 /** Quotes, value and limits, and what would refuse it, before anything is sent. */
-export function Preview({ kind, said, isWhole = false, saidAtMs = 0, isOld, note, nowMs }: PreviewProps) {
-  const sinceMs = nowMs - saidAtMs;
+export function Preview({ kind, said, isWhole = false, saidAtMs = 0, isOld, note }: PreviewProps) {
+  const sinceMs = useConsole().ports.monotonicMs() - saidAtMs;
   return (
     <div class="panel panel-body comes-to" aria-busy={isOld} data-old={isOld}>
       <h2>What it comes to</h2>
@@ -148,10 +148,11 @@ export function crossingText(fields: TicketFields, { said, saidAtMs = 0 }: Previ
 }
 
 /** A price or quantity that looks like a slip, each in one sentence. */
-export function useWildWords(state: ConsoleState, fields: TicketFields, { said }: PreviewState): readonly string[] {
+export function useWildWords(fields: TicketFields, { said }: PreviewState): readonly string[] {
   const { kind, symbol, legs } = fields;
+  const state = useConsole();
   const read = useValue(state.openOrders);
-  const largest = useMemo(() => largestKnown(fields, state.orders.rows.values()), [state, read, kind, symbol, legs]);
+  const largest = useMemo(() => largestKnown(fields, state.orders.rows.values()), [read, kind, symbol, legs]);
   const price = farPriceOf(fields, said?.quotes);
   const words: string[] = [];
   if (price !== undefined) {

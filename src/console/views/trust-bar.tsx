@@ -1,3 +1,4 @@
+import { useConsole } from '../parts/console.ts';
 import { useDoubts } from '../parts/doubt-notes.tsx';
 import { Link } from '../parts/link.tsx';
 import { lengthText } from '../parts/time-text.tsx';
@@ -10,10 +11,11 @@ import type { Doubt, StatusState } from '../state/status-watch.ts';
 import { zoneText } from '../state/text/zone-text.ts';
 
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
-export function TrustBar({ state }: { readonly state: ConsoleState }) {
+export function TrustBar() {
+  const state = useConsole();
   const known = useValue(state.status.state);
   const pulse = useValue(state.pulse);
-  const all = useDoubts(state);
+  const all = useDoubts();
   return (
     <div class="trust" role="group" aria-label="Trust">
       <span class="verdict" role="status">

@@ -1,7 +1,7 @@
 import { useContext, useRef } from 'preact/hooks';
+import { useConsole } from '../parts/console.ts';
 import { Go } from '../parts/link.tsx';
 import { orderAddress } from '../state/address.ts';
-import type { ConsoleState } from '../state/console-state.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
 import type { OrderList } from '../state/orders/order-list.ts';
 import { rowId } from './blotter-row.tsx';
@@ -11,7 +11,6 @@ interface PressDeps {
   readonly shown: readonly ListRow[];
   /** A click anywhere on an order opens it. */
   readonly opens: boolean;
-  readonly state: ConsoleState;
   readonly list: OrderList;
   readonly pick: (key: string) => void;
   readonly mark: ((key: string) => void) | undefined;
@@ -31,8 +30,9 @@ const mostPixels = 8;
  * Clicks on rows. One counts for the row under the pointer as the press began: by its end another
  * may have come there.
  */
-export function usePresses({ state, list, shown, opens, pick, mark }: PressDeps) {
-  const hold = () => list.hold(state.ports);
+export function usePresses({ list, shown, opens, pick, mark }: PressDeps) {
+  const { ports } = useConsole();
+  const hold = () => list.hold(ports);
   const go = useContext(Go);
   const pressed = useRef<Press | undefined>(undefined);
   const under = ({ target, clientX: x, clientY: y }: MouseEvent): Press | undefined => {

@@ -1,18 +1,17 @@
 import type { VNode } from 'preact';
-import { lengthText, timeText } from '../parts/time-text.tsx';
+import { lengthText, Time } from '../parts/time-text.tsx';
 import { causeText, fieldText, statusText } from '../parts/words.ts';
 import type { Change, Step } from '../state/orders/version-ladder.ts';
 
 interface LadderProps {
   readonly steps: readonly Step[];
   readonly cut: boolean;
-  readonly nowMs: number;
 }
 
 /**
  * Every revision, newest first: its cause, the changes, the fill, the times, and the record itself.
  */
-export function VersionLadder({ steps, cut, nowMs }: LadderProps) {
+export function VersionLadder({ steps, cut }: LadderProps) {
   if (steps.length === 0)
     return <p class="soft">The log does not have its updates any more; the order above is its newest state.</p>;
   const first = steps.at(-1)?.update.revision ?? 1;
@@ -20,7 +19,7 @@ export function VersionLadder({ steps, cut, nowMs }: LadderProps) {
     <>
       <ol class="ladder" reversed>
         {steps.map((step) => (
-          <li key={step.update.eventId}>{rungOf(step, nowMs)}</li>
+          <li key={step.update.eventId}>{rungOf(step)}</li>
         ))}
       </ol>
       {cut && <p class="soft">Newer revisions exist that are not shown.</p>}
@@ -29,7 +28,7 @@ export function VersionLadder({ steps, cut, nowMs }: LadderProps) {
   );
 }
 
-function rungOf({ update, changes, delayMs, storedAfterMs }: Step, nowMs: number): VNode {
+function rungOf({ update, changes, delayMs, storedAfterMs }: Step): VNode {
   const { revision, sourceVersion, sourceEpoch, cause, fill, occurredAt, observedAt } = update;
   return (
     <div class="rung">
@@ -75,12 +74,16 @@ function rungOf({ update, changes, delayMs, storedAfterMs }: Step, nowMs: number
         </details>
       </div>
       <div class="rung-times">
-        <span>{timeText(occurredAt, nowMs)}</span>
+        <span>
+          <Time at={occurredAt} />
+        </span>
         <span class="soft" title="From the platform’s own time to the moment the service learnt of it">
           seen by {causeText(cause)}
           {delayMs === undefined ? '' : `, ${signedText(delayMs)}`}
         </span>
-        <span class="soft">observed {timeText(observedAt, nowMs)}</span>
+        <span class="soft">
+          observed <Time at={observedAt} />
+        </span>
         {storedAfterMs !== undefined && (
           <span class="soft" title="From there to the database, by two clocks where they are two machines">
             stored {signedText(storedAfterMs)}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useConsole } from '../../console/parts/console.ts';
 import { useValue } from '../../console/parts/use-value.ts';
-import type { ConsoleState } from '../../console/state/console-state.ts';
 import type { FaultName } from '../break-it/shapes.ts';
 import { DemoProof } from './demo-proof.tsx';
 import { DemoWatch, isBusy } from './demo-watch.ts';
@@ -12,8 +12,9 @@ import { IncidentStory } from './incident-story.tsx';
  * In the demo only: buttons for the sandbox's faults, the story of each, and the comparison of
  * ledger, database and topic.
  */
-export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
-  const watch = useMemo(() => new DemoWatch(state.ports, state.rest), [state]);
+export function BreakIt(): VNode {
+  const state = useConsole();
+  const watch = useMemo(() => new DemoWatch(state.ports, state.rest), []);
   const { document, note } = useValue(watch.state);
   useEffect(() => {
     const abort = new AbortController();

@@ -22,7 +22,7 @@ export class OrderList {
   readonly waiting = signal(0);
   private readonly store: OrderStore;
   private readonly missed = new Set<string>();
-  /** The values of held rows: in `rows` are those by which they are sorted. */
+  /** New values for held rows; `rows` has the sorted ones. */
   private readonly renewed = new Map<string, OrderRow>();
   private holding: Timer | undefined;
   private readonly shown = new Map<string, OrderRow>();

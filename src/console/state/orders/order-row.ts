@@ -31,7 +31,7 @@ export function keyOf({ stream, orderId }: Pick<ListedOrder, 'stream' | 'orderId
   return `${stream}:${orderId}`;
 }
 
-/** The state that an update brings, without the update's own fields. */
+/** An update's order, without its other fields. */
 export function listedOf({ stream, orderId, accountId, revision, sourceVersion, order }: ListedOrder): ListedOrder {
   return { stream, orderId, accountId, revision, sourceVersion, order };
 }

@@ -75,7 +75,7 @@ function textOf(value: unknown): string | undefined {
     .join(', ');
 }
 
-/** A number that kept its digits (exact-json.ts). */
+/** A number with its digits kept (order-history.ts). */
 function isRaw(value: object): boolean {
   return 'rawJSON' in value && Object.getPrototypeOf(value) === null;
 }
