@@ -1,7 +1,7 @@
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import type { CommandRow } from '../state/commands/command-row.ts';
 import type { Fact } from '../state/commands/command-timeline.ts';
-import { wordsOf } from '../state/text/word-text.ts';
+import { type Choices, wordsOf } from '../state/text/word-text.ts';
 import { statusText } from './words.ts';
 
 type State = CommandRow['state'];
@@ -18,7 +18,7 @@ const states: Readonly<Record<State, string>> = {
   not_sent: 'not sent',
   moot: 'moot',
 };
-export const stateWords = Object.entries(states) as readonly (readonly [state: State, words: string])[];
+export const stateWords = Object.entries(states) as Choices<State>;
 
 export const commandStateText = wordsOf(states);
 

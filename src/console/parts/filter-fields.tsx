@@ -1,6 +1,7 @@
 import { Fragment, type InputHTMLAttributes, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Filter, Filters } from '../../contract/list-filters.ts';
+import type { Choices } from '../state/text/word-text.ts';
 import { Menu } from './menu.tsx';
 
 /** The events by which a filter changes, and what else is its own. */
@@ -33,7 +34,7 @@ export function textFilter(label: string, value: string | undefined, { list, ...
 function choiceFilter(
   label: string,
   value: string | undefined,
-  choices: readonly (readonly [value: string, words: string])[],
+  choices: Choices,
   change: (value: string) => void,
 ): VNode {
   return (
@@ -57,7 +58,7 @@ interface FieldsProps {
   readonly values: object;
   readonly change: (over: Readonly<Record<string, string | undefined>>) => void;
   /** Words for people, where a filter has other words. */
-  readonly words: Readonly<Record<string, readonly (readonly [value: string, words: string])[]>>;
+  readonly words: Readonly<Record<string, Choices>>;
   /** At each letter; else once the field is left. */
   readonly live?: boolean;
   /** To choose from, beside typing. */

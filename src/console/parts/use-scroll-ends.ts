@@ -1,8 +1,9 @@
 import type { RefObject } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
-/** Says in `data-more` at which ends of a line that scrolls there is more, for its style. */
-export function useScrollEnds(line: RefObject<HTMLElement | null>): void {
+/** For a line that scrolls: says in its `data-more` at which ends there is more, for its style. */
+export function useScrollEnds(): RefObject<HTMLElement | null> {
+  const line = useRef<HTMLElement>(null);
   const look = () => {
     if (line.current === null) return;
     const { scrollLeft, scrollWidth, clientWidth, dataset } = line.current;
@@ -19,4 +20,5 @@ export function useScrollEnds(line: RefObject<HTMLElement | null>): void {
     line.current?.addEventListener('scroll', look);
     return () => sizes.disconnect();
   }, []);
+  return line;
 }

@@ -1,4 +1,5 @@
-import { wordsOf } from '../state/text/word-text.ts';
+import type { NormalisedOrder } from '../../../types/records.d.ts';
+import { type Choices, wordsOf } from '../state/text/word-text.ts';
 
 // Words in records as people read them. An unknown word is shown as it came.
 
@@ -15,7 +16,7 @@ const statuses = {
   suspended: 'suspended',
   unknown: 'unknown',
 };
-export const statusWords: readonly (readonly [status: string, words: string])[] = Object.entries(statuses);
+export const statusWords: Choices = Object.entries(statuses);
 
 export const statusText = wordsOf(statuses);
 
@@ -56,13 +57,7 @@ const certainties: Readonly<Record<string, string>> = {
 };
 
 /** Doubts about an order and its pending action; empty without either. */
-export function doubtText({
-  certainty,
-  pendingAction,
-}: {
-  readonly certainty: string;
-  readonly pendingAction: string;
-}): string {
+export function doubtText({ certainty, pendingAction }: NormalisedOrder): string {
   const pending = pendingAction === 'none' ? '' : `${pendingAction} pending`;
   return [certainties[certainty] ?? certainty, pending].filter((text) => text !== '').join(', ');
 }

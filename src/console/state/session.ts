@@ -5,6 +5,7 @@ import { IssuerSignIn, signedInPath } from './issuer-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { Renewal } from './renewal.ts';
 import { type Answer, type Failure, type Rest, sentenceOf } from './rest.ts';
+import type { Choices } from './text/word-text.ts';
 
 type SessionState =
   | { readonly kind: 'checking' }
@@ -63,7 +64,7 @@ export class Session {
   }
 
   /** By stream: what a filter offers. */
-  get streamWords(): readonly (readonly [stream: Stream, words: string])[] {
+  get streamWords(): Choices<Stream> {
     return (this.rights?.streams ?? streams).map((stream) => [stream, stream] as const);
   }
 

@@ -4,7 +4,7 @@ import type { AccountRepairDocument } from '../../contract/account-answers.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { useConsole } from '../parts/console.ts';
 import { Link } from '../parts/link.tsx';
-import { polledPanel } from '../parts/notes.tsx';
+import { panelNote, polledPanel, readBadge } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -82,7 +82,7 @@ function RepairList({ accountId, done }: Pick<DetailProps, 'accountId' | 'done'>
       <h3>Reads that were asked for</h3>
       {polledPanel(shown, 'them', ({ items }) =>
         items.length === 0 ? (
-          <p class="hint panel-body">None yet.</p>
+          panelNote('None yet.')
         ) : (
           <Table class="roomy" label="Reads that were asked for" head={['Asked', 'Read', 'Stream', 'Result', 'Reason']}>
             {items.map(repairRow)}
@@ -93,16 +93,8 @@ function RepairList({ accountId, done }: Pick<DetailProps, 'accountId' | 'done'>
   );
 }
 
-const repairStates = {
-  waiting: 'waits or is under way',
-  done: 'done',
-  failed: 'failed',
-  withdrawn: 'withdrawn',
-} as const;
-
 function repairRow(repair: AccountRepairDocument): VNode {
   const { requestId, kind, stream, from, by, reason, requestedAt, state, detail, answeredAt } = repair;
-  const tone = state === 'done' ? 'good' : state === 'waiting' ? '' : 'warn';
   const what =
     kind === 'read' ? (
       'newest changes'
@@ -121,7 +113,7 @@ function repairRow(repair: AccountRepairDocument): VNode {
       <td>{what}</td>
       <td class="stream">{stream}</td>
       <td>
-        <span class={`badge ${tone}`}>{repairStates[state]}</span> <span class="outside">{detail}</span>
+        {readBadge(state === 'waiting' ? undefined : state)} <span class="outside">{detail}</span>
         {answeredAt !== undefined && (
           <span class="soft">
             {' '}

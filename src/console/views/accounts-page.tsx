@@ -4,7 +4,7 @@ import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Go } from '../parts/link.tsx';
-import { staleNote, waitingNote } from '../parts/notes.tsx';
+import { panelNote, staleNote, waitingNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { type AccountRow, accountsPolled, sortedAccounts } from '../state/account-rows.ts';
@@ -49,9 +49,7 @@ export function AccountsPage({ query }: Place) {
         {shown.value === undefined ? (
           waitingNote(shown, 'the accounts')
         ) : rows.length === 0 ? (
-          <p class="hint panel-body">
-            {text === '' ? 'No account is followed yet.' : 'No account has this text in its name.'}
-          </p>
+          panelNote(text === '' ? 'No account is followed yet.' : 'No account has this text in its name.')
         ) : (
           <AccountTable
             rows={rows.slice(0, mostRows)}
@@ -62,12 +60,8 @@ export function AccountsPage({ query }: Place) {
             }
           />
         )}
-        {rows.length > mostRows && (
-          <p class="hint panel-body">{rows.length - mostRows} more: find them by their name.</p>
-        )}
-        {shown.value?.next !== undefined && (
-          <p class="hint panel-body">Only the first {shown.value.items.length} lines were read.</p>
-        )}
+        {rows.length > mostRows && panelNote(`${rows.length - mostRows} more: find them by their name.`)}
+        {shown.value?.next !== undefined && panelNote(`Only the first ${shown.value.items.length} lines were read.`)}
       </div>
       {chosen.length > 0 && account !== undefined && (
         <AccountDetail

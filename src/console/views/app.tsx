@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
 import { Go, Link } from '../parts/link.tsx';
@@ -145,8 +145,7 @@ function SilenceNote() {
  */
 function Navigation({ screen }: Pick<Place, 'screen'>) {
   const { session } = useConsole();
-  const nav = useRef<HTMLElement>(null);
-  useScrollEnds(nav);
+  const nav = useScrollEnds();
   useEffect(() => {
     const line = nav.current;
     const current = line?.querySelector('[aria-current]');

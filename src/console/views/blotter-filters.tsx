@@ -1,4 +1,3 @@
-import { useRef } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { FilterFields, flagFilter } from '../parts/filter-fields.tsx';
 import { Menu } from '../parts/menu.tsx';
@@ -29,8 +28,7 @@ const partLabels: Readonly<Record<GroupPart, string>> = { account: 'Account', sy
 
 /** The blotter's filters. Each change is a new address. */
 export function BlotterFilters({ view, change, accounts, streams }: FilterProps) {
-  const line = useRef<HTMLElement>(null);
-  useScrollEnds(line);
+  const line = useScrollEnds();
   const turned = (part: GroupPart) => ({
     group: groupParts.filter((other) => view.group.includes(other) !== (other === part)),
   });

@@ -8,7 +8,7 @@ import { commandStateText, commandTone, reasonText, stateMeaning } from '../part
 import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
-import { aloneNote } from '../parts/notes.tsx';
+import { followedNote } from '../parts/notes.tsx';
 import { fillBar } from '../parts/order-text.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
@@ -41,14 +41,7 @@ export function CommandPage({ params: { commandId = '' } }: Place) {
     },
     [watch, beginning],
   );
-  if (shown.kind === 'loading') return aloneNote('status', 'Reading the command …');
-  if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
-  if (shown.kind === 'missing')
-    return (
-      <p class="alone">
-        There is no such command, or this token may not see it. <Link to={addressOf('commands')}>To the commands</Link>
-      </p>
-    );
+  if (shown.kind !== 'shown') return followedNote(shown, 'command', addressOf('commands'));
   const { command, stale } = shown;
   return (
     <article class="screen command">

@@ -33,7 +33,7 @@ function titleOf({ name, attempt }: TimelineGroup): VNode | string {
 }
 
 function stepView(step: Step, before: string | undefined, command: CommandHistory): VNode {
-  const { title, detail, facts } = wordsOf(step, command);
+  const { title, detail, facts = [] } = wordsOf(step, command);
   const passed = before === undefined ? undefined : Date.parse(step.at) - Date.parse(before);
   return (
     <li class="step" key={`${step.kind}-${facts[0]?.number ?? step.at}`}>
@@ -43,7 +43,7 @@ function stepView(step: Step, before: string | undefined, command: CommandHistor
       </span>
       <div class="step-body">
         <b>{title}</b>
-        {detail !== '' && <span class="soft">: {detail}</span>}
+        {detail && <span class="soft">: {detail}</span>}
         {facts.length > 0 && (
           <details>
             <summary>{facts.length === 1 ? 'Fact' : 'Facts'}</summary>
@@ -57,8 +57,8 @@ function stepView(step: Step, before: string | undefined, command: CommandHistor
 
 interface Words {
   readonly title: string;
-  readonly detail: string;
-  readonly facts: readonly Fact[];
+  readonly detail?: string | undefined;
+  readonly facts?: readonly Fact[];
 }
 
 function wordsOf(step: Step, { principal, kind }: CommandHistory): Words {
@@ -67,20 +67,18 @@ function wordsOf(step: Step, { principal, kind }: CommandHistory): Words {
       return {
         title: `${principal} asked for this ${kind}`,
         detail: 'it was written to the journal before anything was sent',
-        facts: [],
       };
     case 'prepared':
-      return { title: 'Journaled', detail: 'under a reference of its own', facts: [] };
+      return { title: 'Journaled', detail: 'under a reference of its own' };
     case 'sending':
-      return { title: 'Sending', detail: 'the one write of this attempt', facts: [] };
+      return { title: 'Sending', detail: 'the one write of this attempt' };
     case 'answered':
       return {
         title: `Answer: ${commandStateText(step.state)}`,
-        detail: step.reason === undefined ? '' : reasonText(step.reason),
-        facts: [],
+        detail: step.reason && reasonText(step.reason),
       };
     case 'missed':
-      return { title: `${plural(step.facts.length, 'complete read')} did not show it`, detail: '', facts: step.facts };
+      return { title: `${plural(step.facts.length, 'complete read')} did not show it`, facts: step.facts };
     case 'fact':
       return { title: factText(step.fact), detail: factDetail(step.fact), facts: [step.fact] };
   }

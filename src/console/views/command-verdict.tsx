@@ -9,7 +9,7 @@ import { isUnresolved } from '../state/commands/command-row.ts';
 /** The stored result beside the one by the facts, and when the platform is asked next. */
 export function CommandVerdict({ command }: { readonly command: CommandHistory }) {
   const { recomputed } = command;
-  const judged = judge(command);
+  const [tone, verdict] = judge(command);
   return (
     <section class="panel verdict-panel" aria-labelledby="verdict-title">
       <h2 id="verdict-title" class="unseen">
@@ -26,7 +26,7 @@ export function CommandVerdict({ command }: { readonly command: CommandHistory }
           <span class="soft">because {recomputed.rule}</span>
         </div>
       </div>
-      <p class={judged.tone}>{judged.text}</p>
+      <p class={tone}>{verdict}</p>
       {isUnresolved(command) && (
         <p>
           Waiting for <Age since={command.createdAt} />.
@@ -42,22 +42,15 @@ export function CommandVerdict({ command }: { readonly command: CommandHistory }
 }
 
 /** Whether both sides agree, in words. */
-function judge({ recomputed, resolvedAt }: CommandHistory): { readonly tone: string; readonly text: string } {
+function judge({ recomputed, resolvedAt }: CommandHistory): readonly [tone: string, verdict: string] {
   const { agrees, complete } = recomputed;
-  if (agrees && complete) return { tone: 'agrees', text: 'Both agree.' };
+  if (agrees && complete) return ['agrees', 'Both agree.'];
   if (agrees)
-    return {
-      tone: 'agrees',
-      text: 'Both agree. Some updates of the order are not kept any more, or were too many to read.',
-    };
+    return ['agrees', 'Both agree. Some updates of the order are not kept any more, or were too many to read.'];
   if (!complete)
-    return {
-      tone: 'soft',
-      text: 'They differ, which proves nothing here: some updates of the order could not be read.',
-    };
-  if (resolvedAt === undefined)
-    return { tone: 'soft', text: 'The facts are a moment ahead: the result is about to be stored.' };
-  return { tone: 'differs', text: 'They differ, so a person has to look.' };
+    return ['soft', 'They differ, which proves nothing here: some updates of the order could not be read.'];
+  if (resolvedAt === undefined) return ['soft', 'The facts are a moment ahead: the result is about to be stored.'];
+  return ['differs', 'They differ, so a person has to look.'];
 }
 
 function NextProbe({ at, by }: NonNullable<CommandHistory['nextProbe']>): VNode {

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { orderLink } from '../parts/link.tsx';
+import { panelNote } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 
@@ -48,7 +49,7 @@ export function connections({ sources }: StatusDocument): VNode {
       <h2>Connections</h2>
       <div class="panel">
         {sources.length === 0 ? (
-          <p class="hint panel-body">This instance has no connection to the platform.</p>
+          panelNote('This instance has no connection to the platform.')
         ) : (
           <Table
             class="roomy"

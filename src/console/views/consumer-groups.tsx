@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
 import { useConsole } from '../parts/console.ts';
-import { polledPanel } from '../parts/notes.tsx';
+import { panelNote, polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { polledAt } from '../state/polled.ts';
@@ -22,7 +22,7 @@ export function ConsumerGroups() {
 }
 
 function tableOf({ items }: ConsumersDocument) {
-  if (items.length === 0) return <p class="hint panel-body">No group has committed a place in our topics yet.</p>;
+  if (items.length === 0) return panelNote('No group has committed a place in our topics yet.');
   return (
     <Table
       class="roomy"

@@ -11,6 +11,9 @@ import { filterText, progressOf } from '../state/dead-letter-list.ts';
 import { polledAt } from '../state/polled.ts';
 import type { Page } from '../state/rest.ts';
 
+export const actionNames = { retry: 'Retry', discard: 'Discard' } as const;
+export type JobAction = keyof typeof actionNames;
+
 interface JobsProps {
   /** Rises with each job asked for here. */
   readonly changes: number;
@@ -75,8 +78,6 @@ export function DeadLetterJobs({ changes, ended }: JobsProps) {
   );
 }
 
-const jobStates = { running: 'under way', ended: 'ended', cancelled: 'cancelled' } as const;
-
 function jobRow(job: DeadLetterJobDocument, cancel: ((job: DeadLetterJobDocument) => void) | undefined): VNode {
   const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
   const parts = [
@@ -90,11 +91,11 @@ function jobRow(job: DeadLetterJobDocument, cancel: ((job: DeadLetterJobDocument
         <Time at={askedAt} /> <span class="soft">{by}</span>
       </td>
       <td>
-        <b>{action === 'retry' ? 'Retry' : 'Discard'}</b> <span class="soft outside">{filterText(filter)}</span>
+        <b>{actionNames[action]}</b> <span class="soft outside">{filterText(filter)}</span>
       </td>
       <td>
-        <span class={`badge ${job.state === 'running' ? '' : failed > 0 ? 'warn' : 'good'}`}>
-          {jobStates[job.state]}
+        <span class={`badge ${isRunning(job) ? '' : failed > 0 ? 'warn' : 'good'}`}>
+          {isRunning(job) ? 'under way' : job.state}
         </span>{' '}
         {parts.join(', ')}
         <progress aria-label="Rows with an answer" max="1" value={progressOf(job)} />

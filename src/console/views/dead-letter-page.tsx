@@ -5,13 +5,13 @@ import { ActionDialog } from '../parts/action-dialog.tsx';
 import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { Link, orderLink } from '../parts/link.tsx';
-import { aloneNote, staleNote } from '../parts/notes.tsx';
+import { aloneNote, readBadge, staleNote } from '../parts/notes.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
 import { addressOf, type Place } from '../state/address.ts';
 import { polledAt } from '../state/polled.ts';
 import { visibleText } from '../state/text/visible-text.ts';
-import type { JobAction } from './dead-letters-page.tsx';
+import { actionNames, type JobAction } from './dead-letter-jobs.tsx';
 
 const isOpen = ({ retry }: DeadLetterRowDocument) => retry !== undefined && retry.result === undefined;
 
@@ -57,13 +57,13 @@ export function DeadLetterPage({ params: { rowId = '' } }: Place) {
       </pre>
       {action !== undefined && (
         <ActionDialog
-          title={`${action === 'retry' ? 'Retry' : 'Discard'} row ${rowId}`}
+          title={`${actionNames[action]} row ${rowId}`}
           text={
             action === 'retry'
               ? 'Its order is read again from the platform; the old message is never used.'
               : 'It was checked and needs no action. It is kept, and no longer listed.'
           }
-          label={action === 'retry' ? 'Retry' : 'Discard'}
+          label={actionNames[action]}
           danger={action === 'discard'}
           run={(reason) => state.rest.send('POST', `/v1/dead-letters/${rowId}/${action}`, { body: { reason } })}
           done={() => row.again()}
@@ -100,14 +100,10 @@ function factsOf(row: DeadLetterRowDocument): VNode {
   return <Facts facts={facts} />;
 }
 
-const results = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
-
 function retryText({ requestedAt, result, detail }: NonNullable<DeadLetterRowDocument['retry']>): VNode {
-  const words = result === undefined ? 'waits or is under way' : results[result];
   return (
     <>
-      <span class={`badge ${result === 'done' ? 'good' : result === undefined ? '' : 'warn'}`}>{words}</span>{' '}
-      <Time at={requestedAt} /> <span class="outside">{detail}</span>
+      {readBadge(result)} <Time at={requestedAt} /> <span class="outside">{detail}</span>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Link, orderLink } from '../parts/link.tsx';
-import { waitingNote } from '../parts/notes.tsx';
+import { panelNote, waitingNote } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { addressOf } from '../state/address.ts';
@@ -16,15 +16,8 @@ interface TableProps {
 
 /** The rows, oldest first, each with a box to choose it. */
 export function DeadLetterTable({ list, shown: { items, fault }, chosen, filtered, mayAct }: TableProps) {
-  if (items === undefined && fault !== undefined)
-    return (
-      <p class="hint panel-body" role="alert">
-        {fault}
-      </p>
-    );
-  if (items === undefined) return waitingNote({ fault }, 'the rows');
-  if (items.length === 0)
-    return <p class="hint panel-body">{filtered ? 'No row matches these filters.' : 'There are no dead letters.'}</p>;
+  if (items === undefined) return fault === undefined ? waitingNote({ fault }, 'the rows') : panelNote(fault, 'alert');
+  if (items.length === 0) return panelNote(filtered ? 'No row matches these filters.' : 'There are no dead letters.');
   const all = Math.min(items.length, mostChosen);
   return (
     <Table

@@ -18,7 +18,7 @@ import {
 import { filtersIn, filterWords } from '../state/filter-address.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
-import { DeadLetterJobs } from './dead-letter-jobs.tsx';
+import { actionNames, DeadLetterJobs, type JobAction } from './dead-letter-jobs.tsx';
 import { DeadLetterTable } from './dead-letter-table.tsx';
 
 /** A job's rows: the chosen ones, or all that match. */
@@ -39,8 +39,9 @@ export function DeadLettersPage({ query }: Place) {
   const chosen = useValue(list.chosen);
   const [wish, setWish] = useState<Wish>();
   const [changes, setChanges] = useState(0);
+  const read = () => void list.read(leaving.signal);
   useEffect(() => {
-    void list.read(leaving.signal);
+    read();
     return () => leaving.abort();
   }, [list]);
   const { status } = useValue(state.status.state);
@@ -50,12 +51,11 @@ export function DeadLettersPage({ query }: Place) {
   const mayAct = state.session.may('ops:write');
   const changed = () => {
     setChanges((count) => count + 1);
-    void list.read(leaving.signal);
+    read();
   };
-  const nothing = shown.items === undefined || shown.items.length === 0;
   const button = (action: JobAction, all: boolean, label: string) => (
     <button
-      disabled={all ? nothing : chosen.size === 0}
+      disabled={all ? !shown.items?.length : chosen.size === 0}
       onClick={() => setWish({ action, filter: all ? filter : { rowIds: [...chosen] } })}
     >
       {label}
@@ -71,7 +71,7 @@ export function DeadLettersPage({ query }: Place) {
         waits for them.
       </p>
       <DoubtNotes names={['dead_letters']} />
-      <DeadLetterJobs changes={changes} ended={() => void list.read(leaving.signal)} />
+      <DeadLetterJobs changes={changes} ended={read} />
       <div class="bar-of-screen">
         <search class="filters">
           <FilterFields filters={deadLetterFilters} values={filter} change={change} words={filterChoices} />
@@ -83,7 +83,7 @@ export function DeadLettersPage({ query }: Place) {
             {button('retry', true, 'Retry all that match')} {button('discard', true, 'Discard all that match')}
           </div>
         )}
-        <button onClick={() => void list.read(leaving.signal)} disabled={shown.reading}>
+        <button onClick={read} disabled={shown.reading}>
           Refresh
         </button>
       </div>
@@ -111,8 +111,6 @@ export function DeadLettersPage({ query }: Place) {
     </div>
   );
 }
-
-export type JobAction = 'retry' | 'discard';
 
 /** The present reasons, each with its count, and the chosen one. */
 function reasonsIn(rows: StatusDocument['deadLetters'] | undefined, chosen = '') {
@@ -142,9 +140,9 @@ function JobDialog({ action, filter, done, close }: DialogProps) {
       : 'These rows were checked and need no action; they are kept, and no longer listed.';
   return (
     <ActionDialog
-      title={`${action === 'retry' ? 'Retry' : 'Discard'}: ${filterText(filter)}`}
+      title={`${actionNames[action]}: ${filterText(filter)}`}
       text={effect}
-      label={action === 'retry' ? 'Retry' : 'Discard'}
+      label={actionNames[action]}
       danger={action === 'discard'}
       run={(reason) => rest.send('POST', '/v1/dead-letters/jobs', { body: { action, filter, reason } })}
       done={done}

@@ -3,7 +3,7 @@ import type { ExposureLine } from '../../contract/rest-answers.ts';
 import { accountText } from '../../domain/streams.ts';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
-import { polledPanel } from '../parts/notes.tsx';
+import { panelNote, polledPanel } from '../parts/notes.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -47,10 +47,8 @@ function tableOf(all: readonly ExposureLine[], wanted: string) {
   const lines = all.filter((line) =>
     `${accountText(line)} ${line.symbol} ${line.outcome ?? ''}`.toLowerCase().includes(wanted),
   );
-  if (lines.length === 0) {
-    const why = all.length === 0 ? 'No open order, and no command without a known result.' : 'Nothing matches.';
-    return <p class="hint panel-body">{why}</p>;
-  }
+  if (lines.length === 0)
+    return panelNote(all.length === 0 ? 'No open order, and no command without a known result.' : 'Nothing matches.');
   return (
     <>
       <Table
@@ -67,9 +65,7 @@ function tableOf(all: readonly ExposureLine[], wanted: string) {
       >
         {lines.slice(0, mostLines).map(lineOf)}
       </Table>
-      {lines.length > mostLines && (
-        <p class="hint panel-body">{lines.length - mostLines} more lines; search to narrow them.</p>
-      )}
+      {lines.length > mostLines && panelNote(`${lines.length - mostLines} more lines; search to narrow them.`)}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { accountText } from '../../domain/streams.ts';
 import { useConsole } from '../parts/console.ts';
 import { FilterFields } from '../parts/filter-fields.tsx';
 import { Go, orderLink } from '../parts/link.tsx';
+import { panelNote } from '../parts/notes.tsx';
 import { instrumentText, sizeText } from '../parts/order-text.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { number, Table } from '../parts/table.tsx';
@@ -78,9 +79,7 @@ export function Fills({ query }: Place) {
           <Table label="Fills" head={head}>
             {shown.map(lineOf)}
           </Table>
-          {fills.length > mostShown && (
-            <p class="hint panel-body">{plural(fills.length - mostShown, 'older fill')} in the CSV.</p>
-          )}
+          {fills.length > mostShown && panelNote(`${plural(fills.length - mostShown, 'older fill')} in the CSV.`)}
         </div>
       )}
       <Exposure watch={watch} />

@@ -4,7 +4,7 @@ import type { Stream } from '../../../types/records.d.ts';
 import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
-import { aloneNote, staleNote } from '../parts/notes.tsx';
+import { followedNote, staleNote } from '../parts/notes.tsx';
 import { fillBar, instrumentText, sizeText } from '../parts/order-text.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { useCommandList } from '../parts/use-command-list.ts';
@@ -33,14 +33,7 @@ export function OrderPage({ params: { stream, orderId = '' } }: Place) {
     },
     [history, beginning],
   );
-  if (shown.kind === 'loading') return aloneNote('status', 'Reading the order …');
-  if (shown.kind === 'failed') return aloneNote('alert', `${shown.why} Trying again …`);
-  if (shown.kind === 'missing')
-    return (
-      <p class="alone">
-        There is no such order, or this token may not see it. <Link to={home}>To the orders</Link>
-      </p>
-    );
+  if (shown.kind !== 'shown') return followedNote(shown, 'order', home);
   return (
     <article class="order">
       {headOf(shown.order)}

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { LimitLine } from '../../contract/limit-bodies.ts';
 import { useConsole } from '../parts/console.ts';
-import { polledPanel } from '../parts/notes.tsx';
+import { panelNote, polledPanel } from '../parts/notes.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
@@ -75,18 +75,12 @@ function Limits({ watch }: { readonly watch: RiskWatch }) {
 
 function tableOf(lines: readonly LimitLine[]) {
   if (lines.length === 0)
-    return (
-      <p class="hint panel-body">
-        None are set. A simulated account needs none; a real account is not traded without them.
-      </p>
-    );
+    return panelNote('None are set. A simulated account needs none; a real account is not traded without them.');
+  const more = lines.length > mostLines ? ` ${lines.length - mostLines} more lines.` : '';
   return (
     <>
       <Table head={['For', 'Limits', 'Changed']}>{lines.slice(0, mostLines).map(lineOf)}</Table>
-      <p class="hint panel-body">
-        Every line that fits a command holds. Cancels are never limited.
-        {lines.length > mostLines && ` ${lines.length - mostLines} more lines.`}
-      </p>
+      {panelNote(`Every line that fits a command holds. Cancels are never limited.${more}`)}
     </>
   );
 }

@@ -101,47 +101,30 @@ function statusOf(text: string, isAsking: boolean, hits: readonly Hit[]): string
 }
 
 function hitView(hit: Hit): VNode {
-  if (hit.kind === 'filter')
-    return (
-      <>
-        <b>Filter</b>
-        <span>live orders by “{hit.text}”</span>
-      </>
-    );
-  if (hit.kind === 'account')
-    return (
-      <>
-        <b>Account</b>
-        <span>{hit.accountId}</span>
-        <span class="soft">{plural(hit.openOrders, 'open order')}</span>
-      </>
-    );
-  if (hit.kind === 'command') {
-    const { commandId, kind, terms, state, callerRef } = hit.command;
-    return (
-      <>
-        <b>Command</b>
-        <span>
-          {kind} {kind === 'cancel' ? '' : termsText(kind, terms)}
-        </span>
-        <span class="soft">
-          {[commandStateText(state), accountText(hit.command), callerRef, commandId]
-            .filter((part) => part !== undefined)
-            .join(', ')}
-        </span>
-      </>
-    );
-  }
-  const { order, orderId } = hit.order;
+  const [kind, text, more] = partsOf(hit);
   return (
     <>
-      <b>Order</b>
-      <span>{orderText(hit.order)}</span>
-      <span class="soft">
-        {[statusText(order.status), accountText(hit.order), order.callerRef, orderId]
-          .filter((part) => part !== undefined)
-          .join(', ')}
-      </span>
+      <b>{kind}</b>
+      <span>{text}</span>
+      {more && <span class="soft">{more}</span>}
     </>
   );
+}
+
+/** The kind of a hit, its name, and what else tells it from others. */
+function partsOf(hit: Hit): readonly [kind: string, text: string, more?: string] {
+  if (hit.kind === 'filter') return ['Filter', `live orders by “${hit.text}”`];
+  if (hit.kind === 'account') return ['Account', hit.accountId, plural(hit.openOrders, 'open order')];
+  if (hit.kind === 'command') {
+    const { commandId, kind, terms, state, callerRef } = hit.command;
+    const text = kind === 'cancel' ? kind : `${kind} ${termsText(kind, terms)}`;
+    return ['Command', text, joined(commandStateText(state), accountText(hit.command), callerRef, commandId)];
+  }
+  const { order, orderId } = hit.order;
+  const more = joined(statusText(order.status), accountText(hit.order), order.callerRef, orderId);
+  return ['Order', orderText(hit.order), more];
+}
+
+function joined(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join(', ');
 }

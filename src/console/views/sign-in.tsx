@@ -7,12 +7,6 @@ interface SignInProps {
   readonly why: string | undefined;
 }
 
-/** `reading`: the service has not said yet whether an issuer signs readers in. */
-type Issuer =
-  | { readonly kind: 'reading' }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'named'; readonly host: string };
-
 /**
  * For the part a reader needs first, unless something has the focus already. The attribute
  * `autofocus` would make the browser complain then.
@@ -26,13 +20,13 @@ export function SignIn({ why }: SignInProps) {
   const { session } = useConsole();
   const [fault, setFault] = useState<string | undefined>(why);
   const [busy, setBusy] = useState(false);
-  const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });
+  /** Undefined: it is not known yet whether an issuer signs readers in. Null: none does. */
+  const [host, setHost] = useState<string | null>();
   useEffect(() => setFault(why), [why]);
   useWhileShown(
     async (signal) => {
       const found = await session.issuer.knownSettings(signal);
-      if (!signal.aborted)
-        setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host });
+      if (!signal.aborted) setHost(found === undefined ? null : new URL(found.issuer).host);
     },
     [session],
   );
@@ -46,17 +40,17 @@ export function SignIn({ why }: SignInProps) {
     const token = new FormData(event.target as HTMLFormElement).get('token');
     void during(session.signIn(String(token ?? '')));
   };
-  const token = tokenForm({ submit, busy, main: issuer.kind === 'none' });
+  const token = tokenForm({ submit, busy, main: host === null });
   return (
     <main class="sign-in">
       <section class="sign-in-sheet" aria-labelledby="sign-in-title">
         <h1 id="sign-in-title">Tidemark</h1>
         {fault !== undefined && faultNote(fault)}
-        {issuer.kind === 'none' && token}
-        {issuer.kind === 'named' && (
+        {host === null && token}
+        {typeof host === 'string' && (
           <>
             <button class="main" disabled={busy} ref={focusFirst} onClick={() => void during(session.signInAtIssuer())}>
-              {busy ? 'Signing in …' : `Sign in with ${issuer.host}`}
+              {busy ? 'Signing in …' : `Sign in with ${host}`}
             </button>
             <details>
               <summary>Use a token instead</summary>

@@ -41,15 +41,12 @@ function verdict(doubts: readonly Doubt[], complete: boolean) {
       </>
     ));
   // It says no more than is known.
-  if (!complete)
-    return (
-      <span class="badge good" title="The stream of updates is open">
-        Live
-      </span>
-    );
+  const [word, title] = complete
+    ? ['Trusted', 'The service has no doubt about any account']
+    : ['Live', 'The stream of updates is open'];
   return (
-    <span class="badge good" title="The service has no doubt about any account">
-      Trusted
+    <span class="badge good" title={title}>
+      {word}
     </span>
   );
 }

@@ -1,9 +1,10 @@
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import { isTerminal } from '../../../domain/order.ts';
 import type { Session } from '../session.ts';
+import type { Choices } from '../text/word-text.ts';
 
 /** The results a person may give to a command, each with its meaning. */
-export function resolutions(kind: CommandHistory['kind']): readonly (readonly [result: string, words: string])[] {
+export function resolutions(kind: CommandHistory['kind']): Choices {
   if (kind === 'place')
     return [
       ['applied', 'Applied: the order was placed'],

@@ -7,3 +7,6 @@ export function plural(count: number, word: string): string {
 export function wordsOf(table: Readonly<Record<string, string>>): (word: string) => string {
   return (word) => table[word] ?? word.replaceAll('_', ' ');
 }
+
+/** Words to choose from, each with its words for people. */
+export type Choices<Value extends string = string> = readonly (readonly [value: Value, words: string])[];
