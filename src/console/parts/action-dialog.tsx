@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type Answer, type Failure, type Ok, sentenceOf } from '../state/rest.ts';
+import { useConsole } from './console.ts';
 import { faultNote } from './notes.tsx';
 import { useModal } from './use-modal.ts';
 
@@ -20,8 +21,8 @@ interface ActionDialogProps<T> {
   readonly ready?: boolean;
   /** Words for a failure, if the service's own are not enough. */
   readonly explain?: (answer: Failure) => string | undefined;
-  /** Does it, with the given reason. */
-  readonly run: (reason: string) => Promise<Answer<T>>;
+  /** Does it, with the given reason; or the path that the reason is posted to. */
+  readonly run: string | ((reason: string) => Promise<Answer<T>>);
   /** After it was done: with its answer. */
   readonly done: (answer: Ok<T>) => void;
   readonly close: () => void;
@@ -33,6 +34,7 @@ interface ActionDialogProps<T> {
  */
 export function ActionDialog<T>(props: ActionDialogProps<T>) {
   const { title, text, typed, label, danger, children, asksReason = true, explain, run, done } = props;
+  const { rest } = useConsole();
   const { ref, end } = useModal(props.close);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
@@ -50,7 +52,8 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
     if (!ready) return;
     setBusy(true);
     setFault(undefined);
-    const answer = await run(reason.trim());
+    const why = reason.trim();
+    const answer = await (typeof run === 'string' ? rest.send<T>('POST', run, { body: { reason: why } }) : run(why));
     setBusy(false);
     if (answer.kind !== 'ok') return setFault(explain?.(answer) ?? sentenceOf(answer));
     done(answer);

@@ -1,16 +1,19 @@
 import { Fragment, type InputHTMLAttributes, type VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { Filter, Filters } from '../../contract/list-filters.ts';
+import { addressOf, type ListScreen } from '../state/address.ts';
+import { filtersIn, filterWords } from '../state/filter-address.ts';
 import type { Choices } from '../state/text/word-text.ts';
+import { Go } from './link.tsx';
 import { Menu } from './menu.tsx';
 
 /** The events by which a filter changes, and what else is its own. */
 interface FilterMore
-  extends Pick<InputHTMLAttributes<HTMLInputElement>, 'onChange' | 'onFocus' | 'onInput' | 'onKeyDown'> {
-  readonly id?: string;
-  readonly class?: string;
-  readonly maxlength?: number;
-  readonly list?: string | undefined;
+  extends Pick<
+    InputHTMLAttributes<HTMLInputElement>,
+    'id' | 'class' | 'onChange' | 'onFocus' | 'onInput' | 'onKeyDown'
+  > {
+  readonly list?: string;
 }
 
 /** A filter by text. */
@@ -71,6 +74,25 @@ function rankOf({ takes }: Filter): number {
   return { search: 0, account: 1, symbol: 1, key: 1, reference: 1, flag: 3, time: 3 }[takes];
 }
 
+interface AddressProps extends Pick<FieldsProps, 'filters' | 'words' | 'live'> {
+  readonly screen: ListScreen;
+  readonly query: URLSearchParams;
+}
+
+/** The filters of a screen with one list, whose address has their texts. */
+export function AddressFilters({ screen, query, ...props }: AddressProps) {
+  const go = useContext(Go);
+  const { filters } = props;
+  const values = filtersIn(filters, query);
+  const change: FieldsProps['change'] = (over) =>
+    go(addressOf(screen, filterWords(filters, { ...values, ...over } as typeof values)), { replace: true });
+  return (
+    <search class="filters">
+      <FilterFields {...props} values={values} change={change} />
+    </search>
+  );
+}
+
 /** A field for each filter of a list. */
 export function FilterFields({ filters, values, change, words, live = false, accounts }: FieldsProps) {
   const [known, setKnown] = useState<readonly string[]>([]);
@@ -112,10 +134,10 @@ export function FilterFields({ filters, values, change, words, live = false, acc
 }
 
 /** A filter, on or off. */
-export function flagFilter(label: string, on: boolean, turn: () => void): VNode {
+export function flagFilter(label: string, on: boolean, turn: () => void, disabled = false): VNode {
   return (
     <label class="check">
-      <input type="checkbox" checked={on} onChange={turn} /> {label}
+      <input type="checkbox" checked={on} disabled={disabled} onChange={turn} /> {label}
     </label>
   );
 }

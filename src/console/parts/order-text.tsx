@@ -1,8 +1,13 @@
 import type { VNode } from 'preact';
 import type { Instrument, NormalisedOrder } from '../../../types/records.d.ts';
-import type { ListedOrder } from '../state/orders/order-row.ts';
+import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { amountText, compareDecimals, moneyText, thousandthsOf } from '../state/text/decimal-text.ts';
 import { sideText, statusText } from './words.ts';
+
+/** In the colour of its direction. */
+export function sideMark(side: string, words = sideText(side)): VNode {
+  return <span class={`side ${directionOf(side)}`}>{words}</span>;
+}
 
 /** An instrument in one line: `AAPL`, `RAIN-26 YES`, `SPX, 2 legs`. */
 export function instrumentText(instrument: Instrument): string {

@@ -28,14 +28,15 @@ const paths = {
   pipeline: '/console/pipeline',
   deadLetters: '/console/dead-letters',
   deadLetter: '/console/dead-letters/:rowId',
-} as const;
-export type ScreenName = keyof typeof paths | 'added';
-
-/** Of a screen that a build adds. */
-let addedPath: string | undefined;
+  /** For a build with one screen more, which gives its own. */
+  added: '/console/added',
+};
+export type ScreenName = keyof typeof paths;
+/** The screens with a list and its filters alone in their query. */
+export type ListScreen = 'fills' | 'commands' | 'deadLetters';
 
 export function addPath(path: string): void {
-  addedPath = path;
+  paths.added = path;
 }
 
 /** The screen at an address, with the parts in its path and the words after `?`. */
@@ -48,9 +49,7 @@ export interface Place {
 /** From a path and the text from `?` on. */
 export function placeOf(path: string, queryText: string): Place {
   const query = new URLSearchParams(queryText);
-  const plain = path.replace(/\/$/, '');
-  if (plain === addedPath) return { screen: 'added', params: {}, query };
-  const given = plain.split('/');
+  const given = path.replace(/\/$/, '').split('/');
   for (const [screen, pattern] of Object.entries(paths)) {
     const params = paramsOf(pattern.split('/'), given);
     if (params !== undefined) return { screen: screen as ScreenName, params, query };
@@ -75,10 +74,7 @@ function paramsOf(pattern: readonly string[], given: readonly string[]): Record<
 }
 
 /** `words`: those for the parts of its path, and those behind `?`. */
-export function addressOf(
-  screen: keyof typeof paths,
-  words: Readonly<Record<string, string | undefined>> = {},
-): string {
+export function addressOf(screen: ScreenName, words: Readonly<Record<string, string | undefined>> = {}): string {
   const query = { ...words };
   const path = paths[screen].replace(/:(\w+)/g, (_all, name: string) => {
     delete query[name];

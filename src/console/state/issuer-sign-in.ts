@@ -22,9 +22,10 @@ export interface Grant {
   readonly endsAtMs?: number;
 }
 
-type Finished =
-  | { readonly kind: 'ok'; readonly grant: Grant; readonly returnTo: string }
-  | { readonly kind: 'failed'; readonly why: string; readonly returnTo: string };
+type Finished = { readonly returnTo: string } & (
+  | { readonly kind: 'ok'; readonly grant: Grant }
+  | { readonly kind: 'failed'; readonly why: string }
+);
 
 type Renewed =
   | { readonly kind: 'ok'; readonly grant: Grant }
@@ -132,18 +133,9 @@ export class IssuerSignIn {
       const checked = library.validateAuthResponse(server, client, query, begun.state);
       const expected = begun.nonce === undefined ? {} : { expectedNonce: begun.nonce };
       const tokens = await this.within(async (signal) => {
-        const request = { ...options, signal };
-        const { redirectUri } = this;
-        const { verifier } = begun;
-        const ask = library.authorizationCodeGrantRequest(
-          server,
-          client,
-          none,
-          checked,
-          redirectUri,
-          verifier,
-          request,
-        );
+        const { redirectUri: back } = this;
+        const more = { ...options, signal };
+        const ask = library.authorizationCodeGrantRequest(server, client, none, checked, back, begun.verifier, more);
         return library.processAuthorizationCodeResponse(server, client, await ask, expected);
       });
       return { kind: 'ok', grant: this.grantOf(tokens), returnTo };

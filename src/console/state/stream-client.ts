@@ -17,16 +17,16 @@ interface StreamEvents {
    * The stream is open for the first time, or skipped updates: orders have to be read now. Updates
    * are not lost meanwhile.
    */
-  readonly onReadOrders: () => void;
+  readonly onReadOrders?: () => void;
   readonly onUpdate: (update: OrderUpdate) => void;
   /** The stream has come to this id. */
   readonly onPlace?: (id: string) => void;
   /** A step of a command. */
-  readonly onResult: (result: CommandResult) => void;
+  readonly onResult?: (result: CommandResult) => void;
   /** A halt was raised or cleared. */
-  readonly onHalt: (halt: HaltChange) => void;
+  readonly onHalt?: (halt: HaltChange) => void;
   /** The service says that it skipped updates, or cut a slow reader. */
-  readonly onReset: (reason: string) => void;
+  readonly onReset?: (reason: string) => void;
   /** The service ended `token`; resolves with whether there is another one now. */
   readonly onTokenEnd: (token: string, why: string) => Promise<boolean>;
 }
@@ -41,10 +41,11 @@ const readForMs = 8;
 const firstWaitMs = 500;
 const longestWaitMs = 15_000;
 
-/** How one connection ended. `at once`: the service asked to connect again. */
-type End =
-  | { readonly kind: 'again'; readonly at: 'once' | 'later'; readonly why: string }
-  | { readonly kind: 'token ended'; readonly why: string };
+/** How one connection ended, and when the next one begins. `at once`: the service asked for it. */
+interface End {
+  readonly again: 'at once' | 'later' | 'with the next token';
+  readonly why: string;
+}
 
 /**
  * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last
@@ -76,12 +77,13 @@ export class StreamClient {
         failures = 0;
       });
       if (signal.aborted) break;
-      if (end.kind === 'token ended') {
+      if (end.again === 'with the next token') {
         if (!(await this.events.onTokenEnd(token, end.why)) || signal.aborted) break;
-        end = { kind: 'again', at: 'once', why: 'the token was renewed' };
+        end = { again: 'at once', why: 'the token was renewed' };
       }
       this.state.value = { kind: 'waiting', why: end.why };
-      const waitMs = end.at === 'once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
+      const waitMs =
+        end.again === 'at once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
       failures += 1;
       // Half the wait by chance: after a restart the readers do not all come at the same moment.
       await pause(this.deps.ports, waitMs * (0.5 + this.deps.ports.random() / 2), signal);
@@ -118,15 +120,14 @@ export class StreamClient {
       if (answer.status !== 200) {
         const problem = await problemOf(answer);
         if (problem.status === 401)
-          return { kind: 'token ended', why: 'The token of this tab is not accepted any more.' };
-        return { kind: 'again', at: 'later', why: problem.detail };
+          return { again: 'with the next token', why: 'The token of this tab is not accepted any more.' };
+        return { again: 'later', why: problem.detail };
       }
       opened();
       return await this.read(answer.body, heard);
     } catch {
       return {
-        kind: 'again',
-        at: 'later',
+        again: 'later',
         why: abort.signal.aborted ? 'the stream was silent' : 'the connection was cut',
       };
     } finally {
@@ -138,13 +139,13 @@ export class StreamClient {
 
   private async read(body: ReadableStream<Uint8Array> | null, heard: () => void): Promise<End> {
     const reader = body?.getReader();
-    if (reader === undefined) return { kind: 'again', at: 'later', why: 'the stream has no body' };
+    if (reader === undefined) return { again: 'later', why: 'the stream has no body' };
     const decoder = new TextDecoder();
     const blocks = new EventBlocks();
     let sinceMs = this.deps.ports.monotonicMs();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return { kind: 'again', at: 'later', why: 'the stream ended' };
+      if (done) return { again: 'later', why: 'the stream ended' };
       heard();
       for (const block of blocks.feed(decoder.decode(value, { stream: true }))) {
         const end = this.take(block);
@@ -162,33 +163,29 @@ export class StreamClient {
     if (this.state.peek().kind !== 'live') this.state.value = { kind: 'live' };
     // The greeting has the position from which nothing is missed: later lists and the stream
     // together are complete.
-    if (first) this.events.onReadOrders();
+    if (first) this.events.onReadOrders?.();
     if (id !== undefined) this.events.onPlace?.(id);
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
-    else if (event === 'result') this.events.onResult(JSON.parse(data) as CommandResult);
-    else if (event === 'halt') this.events.onHalt(JSON.parse(data) as HaltChange);
+    else if (event === 'result') this.events.onResult?.(JSON.parse(data) as CommandResult);
+    else if (event === 'halt') this.events.onHalt?.(JSON.parse(data) as HaltChange);
     else if (event === 'reset') return this.reset(reasonIn(data));
     else if (event === 'shutdown') return this.shutdown(reasonIn(data));
     return undefined;
   }
 
   private reset(reason: string): End | undefined {
-    this.events.onReset(reason);
+    this.events.onReset?.(reason);
     // Resumed by its id, so nothing is missing.
-    if (reason === 'slow_reader') return { kind: 'again', at: 'once', why: 'this page was too slow' };
-    this.events.onReadOrders();
+    if (reason === 'slow_reader') return { again: 'at once', why: 'this page was too slow' };
+    this.events.onReadOrders?.();
     return undefined;
   }
 
   private shutdown(reason: string): End {
-    if (reason === 'token_expired') return { kind: 'token ended', why: 'The token has expired.' };
-    if (reason === 'token_revoked') return { kind: 'token ended', why: 'The token was revoked.' };
-    return {
-      kind: 'again',
-      at: 'once',
-      why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream',
-    };
+    if (reason === 'token_expired') return { again: 'with the next token', why: 'The token has expired.' };
+    if (reason === 'token_revoked') return { again: 'with the next token', why: 'The token was revoked.' };
+    return { again: 'at once', why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream' };
   }
 }
 

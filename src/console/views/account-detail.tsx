@@ -55,13 +55,8 @@ function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
   ];
   return (
     <p key={stream}>
-      <b>{stream}</b>: {stateWords(row.state).hint}.{doubts.length > 0 && ` ${doubts.join(', ')}.`}
-      {lastError !== undefined && (
-        <>
-          {' '}
-          <span class="outside">Last error: {lastError}</span>
-        </>
-      )}
+      <b>{stream}</b>: {stateWords(row.state).hint}.{doubts.length > 0 && ` ${doubts.join(', ')}.`}{' '}
+      {lastError !== undefined && <span class="outside">Last error: {lastError}</span>}
     </p>
   );
 }

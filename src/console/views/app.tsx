@@ -154,8 +154,8 @@ function Navigation({ screen }: Pick<Place, 'screen'>) {
   }, [screen]);
   return (
     <nav aria-label="Screens" ref={nav}>
-      {navigation(session).map(({ label, address, names }) => (
-        <Link class="screen-link" to={address} current={names.includes(screen)}>
+      {navigation(session).map(({ label, names }) => (
+        <Link class="screen-link" to={addressOf(names[0])} current={names.includes(screen)}>
           {label}
         </Link>
       ))}

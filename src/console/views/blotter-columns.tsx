@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { Link } from '../parts/link.tsx';
-import { fillBar, instrumentParts, instrumentText, sizeText } from '../parts/order-text.tsx';
+import { fillBar, instrumentParts, instrumentText, sideMark, sizeText } from '../parts/order-text.tsx';
 import { timeText, timeWords } from '../parts/time-text.tsx';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { commandAddress, orderAddress } from '../state/address.ts';
 import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
-import { directionOf, type OrderRow } from '../state/orders/order-row.ts';
+import type { OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, amountText } from '../state/text/decimal-text.ts';
 
 /** Words for people, for the platform's own. */
@@ -47,7 +47,7 @@ const cells: Readonly<Partial<Record<ColumnName, CellOf>>> = {
       </Link>
     );
   },
-  side: ({ order }, text) => <span class={`side ${directionOf(order.side)}`}>{text}</span>,
+  side: ({ order }) => sideMark(order.side),
   status: ({ order }, text) => (
     <span class={`status ${statusTone(order.status)}`} title={`${order.statusRaw} by the platform`}>
       {text}

@@ -3,14 +3,21 @@ import { FilterFields, flagFilter } from '../parts/filter-fields.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { useScrollEnds } from '../parts/use-scroll-ends.ts';
 import { statusWords } from '../parts/words.ts';
-import { type BlotterView, defaultView, isFiltered, withColumn, withoutFilters } from '../state/orders/blotter-view.ts';
+import {
+  type BlotterView,
+  type ChangeView,
+  defaultView,
+  isFiltered,
+  withColumn,
+  withoutFilters,
+} from '../state/orders/blotter-view.ts';
 import { type ColumnName, columnNames, columnOf } from '../state/orders/order-columns.ts';
 import { type GroupPart, groupParts } from '../state/orders/order-groups.ts';
 import type { Session } from '../state/session.ts';
 
 interface FilterProps {
   readonly view: BlotterView;
-  readonly change: (over: Partial<BlotterView>) => void;
+  readonly change: ChangeView;
   /** To choose from, beside typing. */
   readonly accounts: () => readonly string[];
   readonly streams: Session['streamWords'];
@@ -54,13 +61,8 @@ export function BlotterFilters({ view, change, accounts, streams }: FilterProps)
   );
 }
 
-interface MenuProps {
-  readonly view: BlotterView;
-  readonly change: (over: Partial<BlotterView>) => void;
-}
-
 /** The columns to choose. */
-function ColumnMenu({ view, change }: MenuProps) {
+function ColumnMenu({ view, change }: Pick<FilterProps, 'view' | 'change'>) {
   const isUsual = view.columns === defaultView.columns && Object.keys(view.widths).length === 0;
   return (
     <Menu label="Columns" class="columns">
@@ -72,21 +74,11 @@ function ColumnMenu({ view, change }: MenuProps) {
   );
 }
 
-function columnChoice(name: ColumnName, { columns }: BlotterView, change: MenuProps['change']) {
+function columnChoice(name: ColumnName, { columns }: BlotterView, change: ChangeView) {
   const shown = columns.includes(name);
   const toggle = () => {
     const wanted = shown ? columns.filter((other) => other !== name) : withColumn(columns, name);
     if (wanted.length > 0) change({ columns: wanted });
   };
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={shown}
-        disabled={name === 'outcome' && columns.includes('instrument')}
-        onChange={toggle}
-      />{' '}
-      {columnOf(name).label}
-    </label>
-  );
+  return flagFilter(columnOf(name).label, shown, toggle, name === 'outcome' && columns.includes('instrument'));
 }

@@ -1,13 +1,13 @@
 import { useRef } from 'preact/hooks';
 import { actOnKey, keys } from '../parts/keys.ts';
-import { type BlotterView, widthBounds, withMoved } from '../state/orders/blotter-view.ts';
+import { type BlotterView, type ChangeView, widthBounds, withMoved } from '../state/orders/blotter-view.ts';
 import { type ColumnName, columnOf, isAmount } from '../state/orders/order-columns.ts';
 import { cellClass } from './blotter-row.tsx';
 
 interface HeadProps {
   readonly view: BlotterView;
   readonly columns: readonly ColumnName[];
-  readonly change: (over: Partial<BlotterView>) => void;
+  readonly change: ChangeView;
   /** Widths shown while a column is dragged; undefined: the view's. */
   readonly preview: (widths: BlotterView['widths'] | undefined) => void;
 }

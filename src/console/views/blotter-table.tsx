@@ -8,7 +8,7 @@ import { useMedia } from '../parts/use-media.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useVirtualRows } from '../parts/use-virtual-rows.ts';
 import { orderAddress } from '../state/address.ts';
-import { type BlotterView, selectionOf, withColumn } from '../state/orders/blotter-view.ts';
+import { type BlotterView, type ChangeView, selectionOf, withColumn } from '../state/orders/blotter-view.ts';
 import type { ColumnName } from '../state/orders/order-columns.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
 import type { OrderList } from '../state/orders/order-list.ts';
@@ -24,7 +24,7 @@ interface TableProps {
   /** Brings the chosen order into view: keys act on it wherever it went. */
   readonly toChosen: { current: (() => void) | undefined };
   readonly view: BlotterView;
-  readonly change: (over: Partial<BlotterView>) => void;
+  readonly change: ChangeView;
   /** The orders for one action on several. */
   readonly marked: ReadonlySet<string>;
   /** Marks an order, or no longer. Undefined: this reader may do nothing with them. */

@@ -11,7 +11,7 @@ import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
 import { blotterAddress, type Place } from '../state/address.ts';
 import type { LoadState } from '../state/console-state.ts';
-import { type BlotterView, hidingFilters, isFiltered, viewOf } from '../state/orders/blotter-view.ts';
+import { type BlotterView, type ChangeView, hidingFilters, isFiltered, viewOf } from '../state/orders/blotter-view.ts';
 import { keepLayout, keptLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
 import { isGroup } from '../state/orders/order-groups.ts';
@@ -57,7 +57,7 @@ export function Blotter({ query }: Place) {
   useEffect(() => {
     if (!view.openOnly) void state.wantOthers();
   }, [view.openOnly, others === undefined]);
-  const change = (over: Partial<BlotterView>) => {
+  const change: ChangeView = (over) => {
     const next = { ...view, ...over };
     if (over.columns !== undefined || over.widths !== undefined) keepLayout(state, next);
     go(blotterAddress(next), { replace: true });
@@ -130,10 +130,8 @@ function countText(count: number, load: LoadState, others: LoadState | undefined
   return orders;
 }
 
-type Change = (over: Partial<BlotterView>) => void;
-
 /** Why there is nothing to see, with a button for each filter that hides something. */
-function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change: Change): VNode | string {
+function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change: ChangeView): VNode | string {
   if (load.kind === 'reading') return 'Reading orders …';
   if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
   if (!view.openOnly && !isFiltered(view)) return 'There are no orders.';

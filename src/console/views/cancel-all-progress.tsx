@@ -116,13 +116,8 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
             <td>
               <span class={`swept ${state === 'not cancelled' ? 'not-cancelled' : state}`}>
                 {status === undefined ? wordText(word) : statusText(status)}
-              </span>
-              {state !== 'done' && why !== undefined && (
-                <>
-                  {' '}
-                  <span class="soft">{why}</span>
-                </>
-              )}
+              </span>{' '}
+              {state !== 'done' && <span class="soft">{why}</span>}
             </td>
             <td>{order.commandId !== undefined && commandLink(order.commandId, 'all steps')}</td>
           </tr>

@@ -1,30 +1,25 @@
 import type { VNode } from 'preact';
-import { useContext } from 'preact/hooks';
 import { commandFilters } from '../../contract/list-filters.ts';
 import { stateWords } from '../parts/command-words.ts';
 import { useConsole } from '../parts/console.ts';
-import { FilterFields } from '../parts/filter-fields.tsx';
-import { Go } from '../parts/link.tsx';
+import { AddressFilters } from '../parts/filter-fields.tsx';
 import { aloneNote, faultNote } from '../parts/notes.tsx';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
-import { commandsAddress, type Place } from '../state/address.ts';
+import type { Place } from '../state/address.ts';
 import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
-import { type FilterTexts, filtersIn } from '../state/filter-address.ts';
+import { filtersIn } from '../state/filter-address.ts';
 import { plural } from '../state/text/word-text.ts';
 import { CommandTable } from './command-table.tsx';
 
 /** Commands of every caller: unknown results first, then the newest. */
 export function Commands({ query }: Place) {
   const state = useConsole();
-  const go = useContext(Go);
   const filters = filtersIn(commandFilters, query);
   const { shown, again, more } = useCommandList(filters);
   // The rows name known orders.
   useValue(state.openOrders);
   const words = { state: stateWords, stream: state.session.streamWords };
-  const change = (over: FilterTexts<typeof commandFilters>) =>
-    go(commandsAddress({ ...filters, ...over }), { replace: true });
   return (
     <section class="screen commands">
       <div class="screen-head">
@@ -35,9 +30,7 @@ export function Commands({ query }: Place) {
           </span>
         )}
       </div>
-      <search class="filters">
-        <FilterFields filters={commandFilters} values={filters} change={change} words={words} />
-      </search>
+      <AddressFilters screen="commands" filters={commandFilters} query={query} words={words} />
       {shown.kind === 'loading' && aloneNote('status', 'Reading commands …')}
       {shown.kind === 'failed' && (
         <p class="alone" role="alert">

@@ -67,9 +67,7 @@ export function DeadLetterJobs({ changes, ended }: JobsProps) {
           title="Cancel the job"
           text="Its rows that are still open stay dead letters."
           label="Cancel the job"
-          run={(reason) =>
-            state.rest.send('POST', `/v1/dead-letters/jobs/${cancelling.jobId}/cancel`, { body: { reason } })
-          }
+          run={`/v1/dead-letters/jobs/${cancelling.jobId}/cancel`}
           done={() => jobs.again()}
           close={() => setCancelling(undefined)}
         />

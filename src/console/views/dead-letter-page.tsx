@@ -65,7 +65,7 @@ export function DeadLetterPage({ params: { rowId = '' } }: Place) {
           }
           label={actionNames[action]}
           danger={action === 'discard'}
-          run={(reason) => state.rest.send('POST', `/v1/dead-letters/${rowId}/${action}`, { body: { reason } })}
+          run={`/v1/dead-letters/${rowId}/${action}`}
           done={() => row.again()}
           close={() => setAction(undefined)}
         />

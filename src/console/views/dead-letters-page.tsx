@@ -1,21 +1,14 @@
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DeadLetterJobSizeDocument } from '../../contract/dead-letter-bodies.ts';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
-import { FilterFields } from '../parts/filter-fields.tsx';
-import { Go } from '../parts/link.tsx';
+import { AddressFilters } from '../parts/filter-fields.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { addressOf, type Place } from '../state/address.ts';
-import {
-  type ChosenRows,
-  type DeadLetterFilter,
-  DeadLetterList,
-  deadLetterFilters,
-  filterText,
-} from '../state/dead-letter-list.ts';
-import { filtersIn, filterWords } from '../state/filter-address.ts';
+import type { Place } from '../state/address.ts';
+import { type ChosenRows, DeadLetterList, deadLetterFilters, filterText } from '../state/dead-letter-list.ts';
+import { filtersIn } from '../state/filter-address.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { plural } from '../state/text/word-text.ts';
 import { actionNames, DeadLetterJobs, type JobAction } from './dead-letter-jobs.tsx';
@@ -30,7 +23,6 @@ interface Wish {
 /** Messages that could not be read or were not accepted, and the jobs over them. */
 export function DeadLettersPage({ query }: Place) {
   const state = useConsole();
-  const go = useContext(Go);
   const filter = filtersIn(deadLetterFilters, query);
   const words = filterText(filter);
   const list = useMemo(() => new DeadLetterList(state.rest, filter), [words]);
@@ -46,8 +38,6 @@ export function DeadLettersPage({ query }: Place) {
   }, [list]);
   const { status } = useValue(state.status.state);
   const filterChoices = { stream: state.session.streamWords, reason: reasonsIn(status?.deadLetters, filter.reason) };
-  const change = (over: DeadLetterFilter) =>
-    go(addressOf('deadLetters', filterWords(deadLetterFilters, { ...filter, ...over })), { replace: true });
   const mayAct = state.session.may('ops:write');
   const changed = () => {
     setChanges((count) => count + 1);
@@ -73,9 +63,7 @@ export function DeadLettersPage({ query }: Place) {
       <DoubtNotes names={['dead_letters']} />
       <DeadLetterJobs changes={changes} ended={read} />
       <div class="bar-of-screen">
-        <search class="filters">
-          <FilterFields filters={deadLetterFilters} values={filter} change={change} words={filterChoices} />
-        </search>
+        <AddressFilters screen="deadLetters" filters={deadLetterFilters} query={query} words={filterChoices} />
         {mayAct && (
           <div class="actions">
             {button('retry', false, `Retry chosen (${chosen.size})`)}{' '}

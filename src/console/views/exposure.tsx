@@ -4,10 +4,10 @@ import { accountText } from '../../domain/streams.ts';
 import { textFilter } from '../parts/filter-fields.tsx';
 import { Link } from '../parts/link.tsx';
 import { panelNote, polledPanel } from '../parts/notes.tsx';
+import { sideMark } from '../parts/order-text.tsx';
 import { number, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-while-shown.ts';
-import { sideText } from '../parts/words.ts';
 import { blotterAddress, commandsAddress } from '../state/address.ts';
 import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
@@ -82,15 +82,12 @@ function lineOf(line: ExposureLine) {
     unresolvedCommands,
     unresolvedQuantity,
   } = line;
-  const direction = directionOf(side);
-  const orders = blotterAddress({ ...defaultView, stream, accountId, symbol, side: direction });
+  const orders = blotterAddress({ ...defaultView, stream, accountId, symbol, side: directionOf(side) });
   return (
     <tr key={[accountId, stream, symbol, outcome, side].join(' ')}>
       <td class="account">{accountText(line)}</td>
       <td>{symbol === '' ? <span class="soft">not known</span> : `${symbol} ${outcome}`.trim()}</td>
-      <td>
-        <span class={`side ${direction}`}>{sideText(side)}</span>
-      </td>
+      <td>{sideMark(side)}</td>
       <td class="number">{openOrders > 0 ? <Link to={orders}>{openOrders}</Link> : '–'}</td>
       <td class="number">{amountText(openQuantity)}</td>
       <td class="number">

@@ -1,26 +1,25 @@
-import { useContext, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { orderFilters } from '../../contract/list-filters.ts';
 import { accountText } from '../../domain/streams.ts';
 import { useConsole } from '../parts/console.ts';
-import { FilterFields } from '../parts/filter-fields.tsx';
-import { Go, orderLink } from '../parts/link.tsx';
+import { AddressFilters } from '../parts/filter-fields.tsx';
+import { orderLink } from '../parts/link.tsx';
 import { panelNote } from '../parts/notes.tsx';
-import { instrumentText, sizeText } from '../parts/order-text.tsx';
+import { instrumentText, sideMark, sizeText } from '../parts/order-text.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { number, Table } from '../parts/table.tsx';
 import { textWidth } from '../parts/text-width.ts';
 import { Time } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
-import { sideText, statusWords } from '../parts/words.ts';
-import { addressOf, type Place } from '../state/address.ts';
+import { statusWords } from '../parts/words.ts';
+import type { Place } from '../state/address.ts';
 import { RiskWatch } from '../state/commands/risk-watch.ts';
-import { type FilterTexts, filtersIn, filterWords } from '../state/filter-address.ts';
+import { filtersIn } from '../state/filter-address.ts';
 import { defaultView, filterOf } from '../state/orders/blotter-view.ts';
 import { FillList, type FillRow } from '../state/orders/fill-list.ts';
 import { roundedAverage } from '../state/orders/order-columns.ts';
 import { fillsCsv } from '../state/orders/order-csv.ts';
-import { directionOf } from '../state/orders/order-row.ts';
 import { amountParts, amountText, placesOf } from '../state/text/decimal-text.ts';
 import { plural } from '../state/text/word-text.ts';
 import { amountCell } from './blotter-columns.tsx';
@@ -32,7 +31,6 @@ const mostShown = 200;
 /** All orders' newest fills, and the exposure beside them. */
 export function Fills({ query }: Place) {
   const state = useConsole();
-  const go = useContext(Go);
   const list = useMemo(() => new FillList(state), []);
   const watch = useMemo(() => new RiskWatch(state), []);
   const hasBegun = useValue(state.beginnings) > 0;
@@ -42,8 +40,6 @@ export function Fills({ query }: Place) {
   useWhileShown((signal) => watch.listen(signal), [watch]);
   const filters = filtersIn(fillFilters, query);
   const words = { status: statusWords, stream: state.session.streamWords };
-  const change = (over: FilterTexts<typeof fillFilters>) =>
-    go(addressOf('fills', filterWords(fillFilters, { ...filters, ...over })), { replace: true });
   // Once for each change: the page is drawn for other reasons too.
   const fills = useMemo(() => {
     const wanted = filterOf({ ...defaultView, ...filters, openOnly: false });
@@ -67,9 +63,7 @@ export function Fills({ query }: Place) {
           CSV
         </button>
       </div>
-      <search class="filters">
-        <FilterFields filters={fillFilters} values={filters} change={change} words={words} live />
-      </search>
+      <AddressFilters screen="fills" filters={fillFilters} query={query} words={words} live />
       {fills.length === 0 ? (
         <p class="empty">
           {isReading ? 'Reading fills …' : 'No fill among the newest changes. An order’s page has all of its fills.'}
@@ -103,9 +97,7 @@ function lineOf(fill: FillRow) {
       <td>
         <span class="fill-name">{instrumentText(order.instrument)}</span>
       </td>
-      <td>
-        <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
-      </td>
+      <td>{sideMark(order.side)}</td>
       <td
         class="number"
         aria-label={`${takenBack ? 'taken back ' : ''}${inferred ? 'inferred ' : ''}${amountText(quantity)}`}

@@ -38,19 +38,8 @@ function lineOf(line: ScopeLine, session: Session, ask: HaltsProps['ask']) {
   return (
     <tr key={scope}>
       <th scope="row">
-        {accountId === undefined ? 'All accounts' : accountId}
-        {isSim !== undefined && (
-          <>
-            {' '}
-            <span class="soft">{isSim ? 'simulated' : 'real'}</span>
-          </>
-        )}
-        {isUnknown && (
-          <>
-            {' '}
-            <span class="warn-text">never followed: is the id right?</span>
-          </>
-        )}
+        {accountId ?? 'All accounts'} {isSim !== undefined && <span class="soft">{isSim ? 'simulated' : 'real'}</span>}{' '}
+        {isUnknown && <span class="warn-text">never followed: is the id right?</span>}
       </th>
       <td>
         {halts.length > 0 ? (

@@ -5,15 +5,15 @@ import { useConsole } from '../parts/console.ts';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { commandLink, Link, orderLink } from '../parts/link.tsx';
 import { followedNote, staleNote } from '../parts/notes.tsx';
-import { fillBar, instrumentText, sizeText } from '../parts/order-text.tsx';
+import { fillBar, instrumentText, sideMark, sizeText } from '../parts/order-text.tsx';
 import { Time } from '../parts/time-text.tsx';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { useValue } from '../parts/use-value.ts';
 import { useWhileShown } from '../parts/use-while-shown.ts';
-import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
+import { doubtText, statusText, statusTone } from '../parts/words.ts';
 import { blotterAddress, type Place } from '../state/address.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
-import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
+import type { ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
 import { amountText } from '../state/text/decimal-text.ts';
 import { CommandTable } from './command-table.tsx';
@@ -60,7 +60,7 @@ function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): V
         </span>
       </p>
       <h1>
-        <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
+        {sideMark(order.side)}
         <span>
           {sizeText(order)} {instrumentText(order.instrument)}
         </span>

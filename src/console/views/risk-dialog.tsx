@@ -31,10 +31,8 @@ const texts = {
 } as const;
 
 function HaltDialog({ asked: { verb, accountId }, done, close }: RiskDialogProps) {
-  const { rest } = useConsole();
   if (verb === 'cancel-all') return undefined;
   const scope = scopeText(accountId);
-  const path = accountId === undefined ? `/v1/${verb}` : `/v1/accounts/${encodeURIComponent(accountId)}/${verb}`;
   return (
     <ActionDialog
       title={`${verb === 'halt' ? 'Halt placing on' : 'Resume placing on'} ${scope}?`}
@@ -42,7 +40,7 @@ function HaltDialog({ asked: { verb, accountId }, done, close }: RiskDialogProps
       typed={scope}
       label={verb === 'halt' ? 'Halt' : 'Resume'}
       danger={verb === 'halt'}
-      run={(reason) => rest.send('POST', path, { body: { reason } })}
+      run={accountId === undefined ? `/v1/${verb}` : `/v1/accounts/${encodeURIComponent(accountId)}/${verb}`}
       done={({ status }) =>
         done(
           status === 202

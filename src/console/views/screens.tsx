@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { addPath, addressOf, blotterAddress, type Place, type ScreenName } from '../state/address.ts';
+import { addPath, type Place, type ScreenName } from '../state/address.ts';
 import type { Scope, Session } from '../state/session.ts';
 import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
@@ -32,9 +32,8 @@ export const screens: Partial<Record<ScreenName, View>> = {
 
 interface NavigationEntry {
   readonly label: string;
-  readonly address: string;
-  /** On these screens it counts as the current one. */
-  readonly names: readonly (ScreenName | 'unknown')[];
+  /** It leads to the first, and counts as the current one on each. */
+  readonly names: readonly [ScreenName, ...Place['screen'][]];
   /** Any one of them; a reader without sees no link. */
   readonly needs: readonly Scope[];
   /** Only if orders can be placed at all. */
@@ -42,21 +41,19 @@ interface NavigationEntry {
 }
 
 const entries: NavigationEntry[] = [
-  { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
-  { label: 'Fills', address: addressOf('fills'), names: ['fills'], needs: ['orders:read'] },
+  { label: 'Orders', names: ['blotter', 'order'], needs: ['orders:read'] },
+  { label: 'Fills', names: ['fills'], needs: ['orders:read'] },
   {
     label: 'Commands',
-    address: addressOf('commands'),
     names: ['commands', 'command'],
     needs: ['orders:read', 'ops:read'],
   },
-  { label: 'Place', address: addressOf('ticket'), names: ['ticket'], needs: ['orders:write'], commands: true },
-  { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
-  { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
-  { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
+  { label: 'Place', names: ['ticket'], needs: ['orders:write'], commands: true },
+  { label: 'Risk', names: ['risk'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Accounts', names: ['accounts'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Pipeline', names: ['pipeline'], needs: ['ops:read'] },
   {
     label: 'Dead letters',
-    address: addressOf('deadLetters'),
     names: ['deadLetters', 'deadLetter'],
     needs: ['ops:read'],
   },
@@ -65,9 +62,10 @@ const entries: NavigationEntry[] = [
 /** One screen more, before the page opens: the demo's build has one. */
 export function addScreen({
   View: view,
+  address,
   ...entry
-}: Pick<NavigationEntry, 'label' | 'address' | 'needs'> & { readonly View: View }): void {
-  addPath(entry.address);
+}: Pick<NavigationEntry, 'label' | 'needs'> & { readonly View: View; readonly address: string }): void {
+  addPath(address);
   entries.push({ ...entry, names: ['added'] });
   screens.added = view;
 }

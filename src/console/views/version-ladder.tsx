@@ -51,20 +51,16 @@ function rungOf({ update, changes, delayMs, storedAfterMs }: Step): VNode {
         </p>
         {fill !== undefined && (
           <p>
-            filled <b>{fill.quantity}</b>
+            filled <b>{fill.quantity}</b>{' '}
             {fill.price !== undefined && (
               <>
-                {' '}
-                at <b>{fill.price}</b>
+                at <b>{fill.price}</b>{' '}
               </>
             )}
             {fill.inferred && (
-              <>
-                {' '}
-                <span class="doubt" title="Several fills may be merged in it, or a gap lies between">
-                  inferred
-                </span>
-              </>
+              <span class="doubt" title="Several fills may be merged in it, or a gap lies between">
+                inferred
+              </span>
             )}
           </p>
         )}

@@ -25,6 +25,8 @@ export interface BlotterView extends OrderFilters {
   readonly sumsOnly: boolean;
 }
 
+export type ChangeView = (over: Partial<BlotterView>) => void;
+
 /** A reader arranges it, and finds it again at the next visit. */
 export type Layout = Pick<BlotterView, 'columns' | 'widths'>;
 

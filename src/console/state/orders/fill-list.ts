@@ -50,16 +50,11 @@ export class FillList {
     const newest = positionIn(newestId);
     const from = newest - updatesBack;
     this.isReading.value = true;
-    const nothing = () => undefined;
     const client = new StreamClient(this.state, {
-      onReadOrders: nothing,
       onUpdate: (update) => this.take(update),
       onPlace: (id) => {
         if (positionIn(id) >= newest) this.isReading.value = false;
       },
-      onResult: nothing,
-      onHalt: nothing,
-      onReset: nothing,
       onTokenEnd: (token, why) => this.state.session.tokenEnded(token, why),
     });
     await client.follow(`/v1/stream?after=${from < 0n ? 0n : from}`, signal);
