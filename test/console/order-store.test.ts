@@ -9,7 +9,7 @@ import { listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 function start(mostClosed = 100) {
   const frames: (() => void)[] = [];
-  const store = new OrderStore({ frame: (run) => frames.push(run), monotonicMs: () => 7 }, { mostClosed });
+  const store = new OrderStore({ frame: (run) => frames.push(run), monotonicMs: () => 7 }, mostClosed);
   const list = new OrderList(store, defaultView);
   const draw = () => {
     const due = frames.splice(0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyFields } from '../../src/console/state/commands/ticket-body.ts';
 import { OrderStore } from '../../src/console/state/orders/order-store.ts';
-import { farPriceOf, isWildSize, largestKnown } from '../../src/console/state/wild-terms.ts';
+import { farPriceOf, isWildSize, largestKnown } from '../../src/console/state/ticket-preview.ts';
 import type { Instrument } from '../../src/domain/order.ts';
 import { updateOf } from '../support/rest/console-rig.ts';
 

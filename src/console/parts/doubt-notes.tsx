@@ -31,7 +31,7 @@ export function DoubtNotes({ names }: { readonly names: readonly string[] }) {
           <b>{doubtName(name)}</b>{' '}
           <span class="doubt-words">
             {detail}
-            {since !== undefined && (
+            {since && (
               <>
                 , since <Time at={since} />
               </>

@@ -5,7 +5,7 @@ export type Fact = readonly [label: string, value: ComponentChildren];
 interface FactsProps {
   /** A fact without a value is left out. */
   readonly facts: readonly Fact[];
-  readonly class?: 'terms' | 'terms lane' | 'proof-figures';
+  readonly class?: 'terms' | 'proof-figures';
   /** These take the room of two. */
   readonly long?: readonly string[];
 }

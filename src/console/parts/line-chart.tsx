@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { clock } from './time-text.tsx';
 import { useMedia } from './use-media.ts';
 
 interface Line {
@@ -15,17 +16,11 @@ interface ChartProps {
   readonly title: string;
   readonly lines: readonly Line[];
   /** Times in seconds, then one column for each line; null is a gap. */
-  readonly columns: readonly (readonly (number | null)[])[];
+  readonly columns: uPlot.AlignedData;
   readonly valueText: (value: number) => string;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const exact = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
+const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const height = 150;
 /**
  * Seconds between two marks on the axis of time: marks say hours and minutes, so closer ones would
@@ -58,7 +53,7 @@ export function LineChart({ Plot, title, lines, columns, valueText }: ChartProps
       soft: getComputedStyle(keyed).color,
       onPoint: setPointed,
     };
-    const made = new Plot(optionsOf(look, element.clientWidth), dataOf(columns), element);
+    const made = new Plot(optionsOf(look, element.clientWidth), columns, element);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
@@ -67,7 +62,7 @@ export function LineChart({ Plot, title, lines, columns, valueText }: ChartProps
       made.destroy();
     };
   }, [dark, Plot]);
-  useEffect(() => plot.current?.setData(dataOf(columns)), [columns]);
+  useEffect(() => plot.current?.setData(columns), [columns]);
   const times = columns[0] ?? [];
   const at = pointed !== undefined && pointed < times.length ? pointed : times.length - 1;
   const time = times[at];
@@ -76,7 +71,7 @@ export function LineChart({ Plot, title, lines, columns, valueText }: ChartProps
       <figcaption>
         {title}{' '}
         {time !== undefined && time !== null && (
-          <span class="soft">{pointed === undefined ? '' : `at ${exact.format(time * 1000)}`}</span>
+          <span class="soft">{pointed === undefined ? '' : `at ${clock.format(time * 1000)}`}</span>
         )}
       </figcaption>
       <span class="chart-keys soft" ref={keys}>
@@ -109,10 +104,6 @@ function coloursOf(keys: HTMLElement): string[] {
   return [...keys.querySelectorAll('.chart-line')].map((line) => getComputedStyle(line).color);
 }
 
-function dataOf(columns: ChartProps['columns']): uPlot.AlignedData {
-  return columns as uPlot.AlignedData;
-}
-
 interface ChartLook extends Pick<ChartProps, 'lines' | 'valueText'> {
   readonly colours: readonly string[];
   readonly soft: string;
@@ -137,7 +128,7 @@ function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, widt
         ...axis,
         size: 24,
         incrs: wholeMinutes,
-        values: (_plot, times) => times.map((time) => clock.format(time * 1000)),
+        values: (_plot, times) => times.map((time) => minutes.format(time * 1000)),
       },
       { ...axis, size: 54, incrs: wholeSteps, values: (_plot, values) => values.map(valueText) },
     ],

@@ -4,7 +4,8 @@ import { zoneText } from '../state/text/zone-text.ts';
 import { useConsole } from './console.ts';
 import { useValue } from './use-value.ts';
 
-const clock = new Intl.DateTimeFormat(undefined, {
+/** Hours, minutes and seconds. */
+export const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',

@@ -7,7 +7,6 @@ import type { TicketFields } from './commands/ticket-body.ts';
 import { Listeners } from './listeners.ts';
 import { type LoadEnd, type LoadOptions, loadOrders } from './orders/load-orders.ts';
 import { OrderStore } from './orders/order-store.ts';
-import { UpdateRate } from './orders/update-rate.ts';
 import { type Ports, pause } from './ports.ts';
 import { Rest } from './rest.ts';
 import { Session } from './session.ts';
@@ -55,7 +54,7 @@ export class ConsoleState {
   /** The newest cancel-all in this tab, until the reader dismisses it. */
   readonly cancelAll = signal<CancelAllRun>();
   private ticket: Ticket | undefined;
-  private readonly rate = new UpdateRate();
+  private readonly rate = updateRate();
   private signedIn = new AbortController();
   private reading = new AbortController();
   private readingOthers = new AbortController();
@@ -182,9 +181,24 @@ export class ConsoleState {
     this.stream.leaveIfSilent();
     this.today.value = new Date(this.ports.nowMs()).toDateString();
     this.pulse.value = {
-      rate: this.rate.sample(now, this.orders.received),
+      rate: this.rate(now, this.orders.received),
       silentMs: heard === 0 ? undefined : now - heard,
     };
     this.ports.after(beatMs, () => this.beat(signal));
   }
+}
+
+const rateOverMs = 5_000;
+
+/**
+ * Updates a second over the last seconds, from a count that only rises. Keeps at most one sample
+ * for each call within them. Undefined until there is a second to measure by.
+ */
+function updateRate(): (atMs: number, count: number) => number | undefined {
+  let samples: { readonly atMs: number; readonly count: number }[] = [];
+  return (atMs, count) => {
+    samples = [...samples.filter((sample) => sample.atMs >= atMs - rateOverMs), { atMs, count }];
+    const [first = { atMs, count }] = samples;
+    return atMs - first.atMs < 900 ? undefined : ((count - first.count) * 1000) / (atMs - first.atMs);
+  };
 }

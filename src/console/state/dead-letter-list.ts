@@ -16,10 +16,7 @@ export const deadLetterFilters = {
 
 export type DeadLetterFilter = FilterTexts<typeof deadLetterFilters>;
 /** The filter of a job, or the rows that it names. */
-export interface ChosenRows {
-  readonly stream?: string | undefined;
-  readonly accountId?: string | undefined;
-  readonly reason?: string | undefined;
+export interface ChosenRows extends DeadLetterFilter {
   readonly rowIds?: readonly string[] | undefined;
 }
 

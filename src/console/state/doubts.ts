@@ -15,15 +15,13 @@ interface OwnState {
 }
 
 /** The page's own doubts, before the service's. `own`: undefined for a token without orders. */
-export function allDoubts(own: OwnState | undefined, { doubts }: StatusState): readonly Doubt[] {
-  return [...(own === undefined ? [] : ownDoubts(own)), ...(doubts ?? [])];
-}
-
-function ownDoubts({ stream, silentMs, openOrders }: OwnState): Doubt[] {
-  const doubts = streamDoubts(stream, silentMs);
+export function allDoubts(own: OwnState | undefined, { doubts = [] }: StatusState): readonly Doubt[] {
+  if (own === undefined) return doubts;
+  const { stream, silentMs, openOrders } = own;
+  const shown = streamDoubts(stream, silentMs);
   if (openOrders.kind === 'failed')
-    doubts.push({ name: 'orders_unread', detail: `Open orders are missing: ${openOrders.why}.` });
-  return doubts;
+    shown.push({ name: 'orders_unread', detail: `Open orders are missing: ${openOrders.why}.` });
+  return [...shown, ...doubts];
 }
 
 function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[] {

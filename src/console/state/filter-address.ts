@@ -1,7 +1,7 @@
 import { type Filter, type Filters, nameOn } from '../../contract/list-filters.ts';
 
 /** The filters of a list, as texts for REST. */
-export type FilterTexts<All extends Filters> = { readonly [name in keyof All]?: string };
+export type FilterTexts<All extends Filters> = { readonly [name in keyof All]?: string | undefined };
 
 /**
  * The filters that an address names. A text that its filter cannot have is left out: an address

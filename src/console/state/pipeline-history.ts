@@ -24,11 +24,13 @@ function lastHour(samples: readonly HistorySample[]): HistorySample[] {
 /** Names of figures in a sample. */
 export type Figure = Exclude<keyof HistorySample, 'at'>;
 
+type LineColumns = [times: number[], ...values: (number | null)[][]];
+
 /**
  * Columns for lines: times in seconds, then one column for each figure. Null: the figure was not
  * there, or the service did not sample.
  */
-export function columnsOf({ everyMs, samples }: HistoryDocument, figures: readonly Figure[]): (number | null)[][] {
+export function columnsOf({ everyMs, samples }: HistoryDocument, figures: readonly Figure[]): LineColumns {
   const times: number[] = [];
   const columns: (number | null)[][] = figures.map(() => []);
   for (const sample of samples) {

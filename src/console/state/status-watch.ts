@@ -7,7 +7,7 @@ import { type Answer, type RestDeps, sentenceOf } from './rest.ts';
 export interface Doubt {
   readonly name: string;
   readonly detail: string;
-  readonly since?: string | undefined;
+  readonly since?: string | null;
   readonly runbook?: string;
 }
 
@@ -52,11 +52,7 @@ export class StatusWatch {
 
 function stateOf(answer: Answer<StatusDocument>, last: StatusDocument | undefined): StatusState {
   if (answer.kind === 'ok') {
-    const doubts = answer.body.trust.doubts.map(({ name, detail, since, runbook }) => ({
-      ...{ name, detail, runbook },
-      since: since ?? undefined,
-    }));
-    return { status: answer.body, doubts, complete: true };
+    return { status: answer.body, doubts: answer.body.trust.doubts, complete: true };
   }
   // This token may not read it: the page says no more than the stream shows.
   if (answer.kind === 'problem' && answer.status === 403) return { status: undefined, doubts: [], complete: false };

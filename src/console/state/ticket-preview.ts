@@ -10,7 +10,7 @@ import {
   type TicketFields,
 } from './commands/ticket-body.ts';
 import type { Question } from './order-preview.ts';
-import { directionOf } from './orders/order-row.ts';
+import { directionOf, type OrderRow } from './orders/order-row.ts';
 import { compareDecimals, plainNumber, unitsOf } from './text/decimal-text.ts';
 
 /** About a ticket as it is now. Undefined: it has too little to ask about. */
@@ -30,7 +30,7 @@ export function tradedIn(fields: TicketFields): { readonly symbol: string; reado
 }
 
 /** The ticket's quote, and the side of it that the order would meet. */
-export function quoteOf(fields: TicketFields, quotes: PreviewAnswer['quotes'] = []) {
+function quoteOf(fields: TicketFields, quotes: PreviewAnswer['quotes'] = []) {
   const traded = tradedIn(fields);
   if (traded === undefined || traded.side === '') return undefined;
   const quote = quotes.find(({ symbol }) => sameSymbol(symbol, traded.symbol));
@@ -62,4 +62,52 @@ export function crossingOf(fields: TicketFields, quotes?: PreviewAnswer['quotes'
   // A stop waits on the other side of the market.
   const isBeyond = (side === 'ask') === isLimit ? above >= 0 : above <= 0;
   return isBeyond ? { own, market, side, isLimit, ageMs: quote?.ageMs } : undefined;
+}
+
+// Where no limit is set, a slip by one digit is refused by no one. The ticket warns, and the reader
+// decides.
+
+/** In percent. */
+const far = 20n;
+const manyTimes = 10n;
+
+interface FarPrice {
+  readonly own: string;
+  readonly market: string;
+  readonly name: 'bid' | 'ask' | 'last';
+  /** Negative: below the market. */
+  readonly percent: bigint;
+}
+
+/** A limit far from the side of the quote it would meet; without that side, from the last price. */
+export function farPriceOf(fields: TicketFields, quotes?: PreviewAnswer['quotes']): FarPrice | undefined {
+  const found = fieldsShown(fields).price ? quoteOf(fields, quotes) : undefined;
+  if (found === undefined) return undefined;
+  const name = found.quote[found.side] === undefined ? 'last' : found.side;
+  const [own, market = ''] = [plainNumber(fields.price), found.quote[name]];
+  const [units, base] = [unitsOf(own), unitsOf(market)];
+  if (units === undefined || base === undefined || base <= 0n) return undefined;
+  const apart = (units - base) * 100n;
+  return apart > far * base || apart < -far * base ? { own, market, name, percent: apart / base } : undefined;
+}
+
+/** The largest known quantity at work in the ticket's instrument; undefined: no order is known. */
+export function largestKnown(fields: TicketFields, rows: Iterable<OrderRow>): string | undefined {
+  const symbol = tradedIn(fields)?.symbol ?? '';
+  if (symbol.trim() === '') return undefined;
+  let largest: string | undefined;
+  for (const { order } of rows) {
+    const { instrument, working } = order;
+    if (instrument.kind !== fields.kind) continue;
+    const [traded, ...others] = fields.kind === 'option' ? (instrument.legs ?? []) : [instrument];
+    if (traded === undefined || others.length > 0 || !sameSymbol(traded.symbol, symbol)) continue;
+    if (compareDecimals(working.quantity, largest) > 0) largest = working.quantity;
+  }
+  return largest;
+}
+
+/** Whether the ticket asks for many times the largest known quantity. */
+export function isWildSize({ quantity }: TicketFields, largest: string | undefined): boolean {
+  const [own, known] = [unitsOf(plainNumber(quantity)), unitsOf(largest)];
+  return own !== undefined && known !== undefined && known > 0n && own > manyTimes * known;
 }

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
 import { cancelPath } from '../../contract/order-path.ts';
@@ -21,7 +21,7 @@ interface ActionBarProps {
   /** Something was done: the page has to read again. */
   readonly done: () => void;
   /** A sentence about what an action did. */
-  readonly say: (text: VNode | undefined) => void;
+  readonly say: (text: ComponentChildren) => void;
 }
 
 interface ProbeReport {
@@ -38,11 +38,11 @@ export function CommandActionBar({ command, done, say }: ActionBarProps) {
   const actions = actionsOf(command, state.session);
   const probe = async () => {
     setAsking(true);
-    say(<span>Asking the platform …</span>);
+    say('Asking the platform …');
     const query = new URLSearchParams({ accountId: command.accountId });
     const answer = await state.rest.send<ProbeReport>('POST', `/v1/probe?${query}`);
     setAsking(false);
-    say(<span>{probedText(answer, command.commandId)}</span>);
+    say(probedText(answer, command.commandId));
     done();
   };
   const close = () => setOpen(undefined);
@@ -96,19 +96,17 @@ function probedText(answer: Answer<ProbeReport>, commandId: string): string {
 function ResolveDialog({ command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
   const { rest } = useConsole();
   const [result, setResult] = useState('');
-  const run = (reason: string): Promise<Answer<unknown>> => {
-    if (result === '') return Promise.resolve(noResult);
-    return rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
-  };
+  const run = (reason: string) =>
+    rest.send('POST', `/v1/commands/${command.commandId}/resolution`, { body: { result, reason } });
   const resolved = (answer: Ok<unknown>) => {
     // With four eyes the answer is a request, not the command.
     if ('approval' in (answer.body as Partial<CommandAnswer> & { approval?: unknown }))
       say(
-        <span>
+        <>
           It is not resolved yet: a second person has to approve it. <Link to={addressOf('risk')}>Approvals</Link>
-        </span>,
+        </>,
       );
-    else say(<span>It is resolved by your word.</span>);
+    else say('It is resolved by your word.');
     done();
   };
   return (
@@ -116,6 +114,7 @@ function ResolveDialog({ command, close, done, say }: ActionBarProps & { readonl
       title="Resolve by hand"
       text="Say what became of it only by the word of a source that knows, such as the support of the platform or the venue. It is kept with your name and your reason."
       label="Resolve"
+      ready={result !== ''}
       run={run}
       done={resolved}
       close={close}
@@ -132,14 +131,6 @@ function ResolveDialog({ command, close, done, say }: ActionBarProps & { readonl
     </ActionDialog>
   );
 }
-
-const noResult: Answer<never> = {
-  kind: 'problem',
-  status: 400,
-  code: 'NO_RESULT',
-  detail: 'choose a result first',
-  faults: [],
-};
 
 interface CancelProps {
   readonly order: { readonly stream: Stream; readonly orderId: string; readonly accountId: string };

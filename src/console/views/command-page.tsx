@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import type { CommandHistory } from '../../contract/rest-answers.ts';
@@ -32,7 +32,7 @@ export function CommandPage({ params: { commandId = '' } }: Place) {
   const watch = useMemo(() => new CommandFollower(state, commandId), [commandId]);
   const shown = useValue(watch.state);
   const beginning = useValue(state.beginnings);
-  const [note, setNote] = useState<VNode>();
+  const [note, setNote] = useState<ComponentChildren>();
   useWhileShown(
     (signal) => {
       state.results.add((result) => watch.takeResult(result), signal);
@@ -55,7 +55,7 @@ export function CommandPage({ params: { commandId = '' } }: Place) {
       <CommandActionBar command={command} done={() => watch.readAgain()} say={setNote} />
       {note !== undefined && (
         <p class="note calm" role="status">
-          {note}
+          <span>{note}</span>
         </p>
       )}
       <CommandFacts command={command} />

@@ -64,33 +64,23 @@ export function PipelinePage() {
 function pictureOf(status: StatusDocument): VNode {
   return (
     <ol class="flow" aria-label="The way of the data">
-      {stepsOf(status).map((step) => (
-        <li key={step.name} class={step.late ? 'flow-step late' : 'flow-step'}>
-          {stepText(step, status)}
-        </li>
-      ))}
+      {stepsOf(status).map((step) => stepView(step, status))}
       <li key="topics" class="flow-topics">
-        <ul aria-label="Topics of Kafka">
-          {topicsOf(status).map((step) => (
-            <li key={step.name} class={step.late ? 'flow-step late' : 'flow-step'}>
-              {stepText(step, status)}
-            </li>
-          ))}
-        </ul>
+        <ul aria-label="Topics of Kafka">{topicsOf(status).map((step) => stepView(step, status))}</ul>
       </li>
     </ol>
   );
 }
 
-function stepText({ name, figure, words, oldest }: PipelineStep, status: StatusDocument): VNode {
+function stepView({ name, figure, words, oldest, late }: PipelineStep, status: StatusDocument): VNode {
   return (
-    <>
+    <li key={name} class={late ? 'flow-step late' : 'flow-step'}>
       <span class="flow-name">{name}</span> <b>{figure}</b>{' '}
       <span class="soft">
         {words}
         {oldest !== undefined && `, the oldest for ${lengthText(waitedMs(oldest, status))}`}
       </span>
-    </>
+    </li>
   );
 }
 
@@ -142,7 +132,7 @@ function laneFacts({ lane, relay, version }: StatusDocument): VNode {
   return (
     <>
       <h2>Lane</h2>
-      <Facts class="terms lane" facts={facts} />
+      <Facts facts={facts} />
     </>
   );
 }

@@ -8,8 +8,7 @@ import type { TicketFields } from '../state/commands/ticket-body.ts';
 import { OrderPreview, type PreviewState, type Question } from '../state/order-preview.ts';
 import { ageText } from '../state/text/age-text.ts';
 import { amountText, plainNumber } from '../state/text/decimal-text.ts';
-import { crossingOf, tradedIn } from '../state/ticket-preview.ts';
-import { farPriceOf, isWildSize, largestKnown } from '../state/wild-terms.ts';
+import { crossingOf, farPriceOf, isWildSize, largestKnown, tradedIn } from '../state/ticket-preview.ts';
 
 /**
  * The service's word on a place or a replace. `question` is another object where it asks something

@@ -9,11 +9,6 @@ export interface OrderChanges {
   readonly gone: ReadonlySet<string>;
 }
 
-interface StoreOptions {
-  /** Orders that are over are kept up to this number; the one changed longest ago goes first. */
-  readonly mostClosed: number;
-}
-
 /**
  * The newest state of every order known to this page. However many updates come between two frames,
  * each order counts once: listeners get one set of changes for each drawn frame. Invariant: a row
@@ -32,11 +27,12 @@ export class OrderStore {
   private rank = 0;
   private asked = false;
   private readonly ports: Pick<Ports, 'frame' | 'monotonicMs'>;
-  private readonly options: StoreOptions;
+  private readonly mostClosed: number;
 
-  constructor(ports: Pick<Ports, 'frame' | 'monotonicMs'>, options: StoreOptions = { mostClosed: 20_000 }) {
+  /** Orders that are over are kept up to `mostClosed`; the one changed longest ago goes first. */
+  constructor(ports: Pick<Ports, 'frame' | 'monotonicMs'>, mostClosed = 20_000) {
     this.ports = ports;
-    this.options = options;
+    this.mostClosed = mostClosed;
   }
 
   takeUpdate(update: OrderUpdate): void {
@@ -78,7 +74,7 @@ export class OrderStore {
 
   private dropOldest(): void {
     for (const key of this.closed) {
-      if (this.closed.size <= this.options.mostClosed) return;
+      if (this.closed.size <= this.mostClosed) return;
       this.closed.delete(key);
       this.rows.delete(key);
       this.changed.delete(key);

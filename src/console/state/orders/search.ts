@@ -25,11 +25,6 @@ interface SearchState {
   readonly fault?: string;
 }
 
-interface AccountItem {
-  readonly accountId: string;
-  readonly openOrders: number;
-}
-
 const none: SearchState = { text: '', isAsking: false, hits: [] };
 /** A person who types on does not ask for each letter. */
 const restMs = 200;
@@ -41,7 +36,7 @@ const askable = /^[^\p{Cc}]{2,128}$/u;
 export class Search {
   readonly state = signal<SearchState>(none);
   private asking = new AbortController();
-  private accounts: Promise<Answer<Page<AccountItem>>> | undefined;
+  private accounts: ReturnType<typeof readAccounts> | undefined;
   private readonly deps: RestDeps;
   private readonly may: (scope: Scope) => boolean;
 
