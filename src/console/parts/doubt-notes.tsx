@@ -37,18 +37,20 @@ export function DoubtNotes({ names }: { readonly names: readonly string[] }) {
               </>
             )}
           </span>
-          {runbook !== undefined && (
-            <a
-              href={runbookAddress(runbook)}
-              target="_blank"
-              aria-label={`What to do: ${doubtName(name)}`}
-              rel="noopener"
-            >
-              What to do
-            </a>
-          )}
+          {runbookLink(name, runbook, 'What to do')}
         </li>
       ))}
     </ul>
+  );
+}
+
+/** To the page with the fix, if there is one. */
+export function runbookLink(name: string, runbook: string | undefined, text: string, kind?: string) {
+  if (runbook === undefined) return undefined;
+  const label = `What to do: ${doubtName(name)}`;
+  return (
+    <a class={kind} href={runbookAddress(runbook)} target="_blank" title={label} aria-label={label} rel="noopener">
+      {text}
+    </a>
   );
 }

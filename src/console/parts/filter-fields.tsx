@@ -1,10 +1,10 @@
 import { Fragment, type InputHTMLAttributes, type VNode } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Filter, Filters } from '../../contract/list-filters.ts';
 import { addressOf, type ListScreen } from '../state/address.ts';
 import { filtersIn, filterWords } from '../state/filter-address.ts';
 import type { Choices } from '../state/text/word-text.ts';
-import { Go } from './link.tsx';
+import { useGo } from './link.tsx';
 import { Menu } from './menu.tsx';
 
 /** The events by which a filter changes, and what else is its own. */
@@ -81,7 +81,7 @@ interface AddressProps extends Pick<FieldsProps, 'filters' | 'words' | 'live'> {
 
 /** The filters of a screen with one list, whose address has their texts. */
 export function AddressFilters({ screen, query, ...props }: AddressProps) {
-  const go = useContext(Go);
+  const go = useGo();
   const { filters } = props;
   const values = filtersIn(filters, query);
   const change: FieldsProps['change'] = (over) =>

@@ -5,6 +5,8 @@ import { commandAddress, orderAddress } from '../state/address.ts';
 /** Goes to an address in the console without loading the page anew. */
 export const Go = createContext<(address: string, options?: { readonly replace?: boolean }) => void>(() => undefined);
 
+export const useGo = () => useContext(Go);
+
 interface LinkProps {
   readonly to: string;
   readonly class?: string;
@@ -17,7 +19,7 @@ interface LinkProps {
 
 /** A link within the console. A click with a key held opens a tab as everywhere. */
 export function Link({ to, current, children, ...rest }: LinkProps) {
-  const go = useContext(Go);
+  const go = useGo();
   const click = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

@@ -23,54 +23,26 @@ interface StateWords {
   readonly rank: number;
 }
 
-const states: Readonly<Record<string, StateWords>> = {
-  login_required: {
-    words: 'sign-in needed',
-    hint: 'The platform refuses the login until a person signs in',
-    tone: 'warn',
-    rank: 0,
-  },
-  down: { words: 'no connection', hint: 'The connection is down; it is opened again', tone: 'warn', rank: 1 },
-  unanswered: {
-    words: 'no answer',
-    hint: 'The platform does not answer for this account; it is asked again',
-    tone: 'warn',
-    rank: 1,
-  },
-  frozen: {
-    words: 'store lost',
-    hint: 'The platform lost its store; the orders wait until it was read whole',
-    tone: 'warn',
-    rank: 1,
-  },
-  elsewhere: {
-    words: 'at another instance',
-    hint: 'Another instance follows it, and gave no answer',
-    tone: 'quiet',
-    rank: 6,
-  },
-  not_followed: { words: 'not followed', hint: 'No login sees this account now', tone: 'warn', rank: 2 },
-  resyncing: { words: 'being read', hint: 'Connected; all orders are read now', tone: 'warn', rank: 3 },
-  connecting: { words: 'connecting', hint: 'The connection is being opened', tone: 'warn', rank: 3 },
-  live: { words: 'live', hint: 'Connected, and every order was read', tone: 'good', rank: 6 },
-  not_enrolled: {
-    words: 'not enrolled',
-    hint: 'The platform does not offer this market for the account',
-    tone: 'quiet',
-    rank: 7,
-  },
-};
-const unknown: StateWords = {
-  words: 'not known here',
-  hint: 'Only the instance in charge knows',
-  tone: 'quiet',
-  rank: 6,
-};
+const states: Readonly<Record<string, readonly [words: string, hint: string, tone: StateWords['tone'], rank: number]>> =
+  {
+    login_required: ['sign-in needed', 'The platform refuses the login until a person signs in', 'warn', 0],
+    down: ['no connection', 'The connection is down; it is opened again', 'warn', 1],
+    unanswered: ['no answer', 'The platform does not answer for this account; it is asked again', 'warn', 1],
+    frozen: ['store lost', 'The platform lost its store; the orders wait until it was read whole', 'warn', 1],
+    not_followed: ['not followed', 'No login sees this account now', 'warn', 2],
+    resyncing: ['being read', 'Connected; all orders are read now', 'warn', 3],
+    connecting: ['connecting', 'The connection is being opened', 'warn', 3],
+    live: ['live', 'Connected, and every order was read', 'good', 6],
+    elsewhere: ['at another instance', 'Another instance follows it, and gave no answer', 'quiet', 6],
+    not_enrolled: ['not enrolled', 'The platform does not offer this market for the account', 'quiet', 7],
+  };
 
 /** The state of an account in words. An unknown state is shown as it came. */
 export function stateWords(state: string | undefined): StateWords {
-  if (state === undefined) return unknown;
-  return states[state] ?? { words: state.replaceAll('_', ' '), hint: state, tone: 'warn', rank: 2 };
+  if (state === undefined)
+    return { words: 'not known here', hint: 'Only the instance in charge knows', tone: 'quiet', rank: 6 };
+  const [words = state.replaceAll('_', ' '), hint = state, tone = 'warn', rank = 2] = states[state] ?? [];
+  return { words, hint, tone, rank };
 }
 
 /** A token is renewed five minutes before its end: a nearer one could not be renewed. */

@@ -1,9 +1,9 @@
-import { useContext, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { useConsole } from '../parts/console.ts';
 import { DoubtNotes } from '../parts/doubt-notes.tsx';
 import { textFilter } from '../parts/filter-fields.tsx';
-import { Go } from '../parts/link.tsx';
+import { useGo } from '../parts/link.tsx';
 import { panelNote, staleNote, waitingNote } from '../parts/notes.tsx';
 import { useValue } from '../parts/use-value.ts';
 import { usePolled } from '../parts/use-while-shown.ts';
@@ -20,7 +20,7 @@ const mostRows = 200;
 /** Each account and stream: whether it is current, and what a person can do if not. */
 export function AccountsPage({ query }: Place) {
   const state = useConsole();
-  const go = useContext(Go);
+  const go = useGo();
   const accounts = useMemo(() => accountsPolled(state, everyMs), []);
   const shown = usePolled(accounts);
   const { status } = useValue(state.status.state);
@@ -99,6 +99,17 @@ interface DialogProps {
   readonly close: () => void;
 }
 
+const reads: Readonly<Record<ReadKind, { readonly label: string; readonly text: string }>> = {
+  read: {
+    label: 'Read now',
+    text: 'All orders that changed since the last complete read are read from the platform, and each order that is open here.',
+  },
+  backfill: {
+    label: 'Backfill',
+    text: 'All orders that changed since then are read from the platform, or every order of the account.',
+  },
+};
+
 /** Asks for a read of one account on one stream. */
 function ReadDialog({ kind, row: { accountId, stream }, done, close }: DialogProps) {
   const { rest } = useConsole();
@@ -108,14 +119,12 @@ function ReadDialog({ kind, row: { accountId, stream }, done, close }: DialogPro
     const body = { reason, stream, ...(kind === 'backfill' && from !== '' && { from: new Date(from).toISOString() }) };
     return rest.send('POST', `/v1/accounts/${encodeURIComponent(accountId)}/${kind}`, { body });
   };
-  const whole = 'All orders that changed since then are read from the platform, or every order of the account.';
-  const newest =
-    'All orders that changed since the last complete read are read from the platform, and each order that is open here.';
+  const { label, text } = reads[kind];
   return (
     <ActionDialog
-      title={`${kind === 'read' ? 'Read now' : 'Backfill'}: ${accountId}, ${stream}`}
-      text={`${kind === 'read' ? newest : whole} Nothing that is known already is changed by it.`}
-      label={kind === 'read' ? 'Read now' : 'Backfill'}
+      title={`${label}: ${accountId}, ${stream}`}
+      text={`${text} Nothing that is known already is changed by it.`}
+      label={label}
       run={run}
       done={done}
       close={close}

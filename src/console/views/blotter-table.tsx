@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
-import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
-import { Go } from '../parts/link.tsx';
+import { useGo } from '../parts/link.tsx';
 import { dayOf } from '../parts/time-text.tsx';
 import { useMedia } from '../parts/use-media.ts';
 import { useValue } from '../parts/use-value.ts';
@@ -158,7 +158,7 @@ function useActiveRow(deps: ActiveDeps) {
     setAsked((before) => before + 1);
   };
   toChosen.current = show;
-  const go = useContext(Go);
+  const go = useGo();
   const move = (step: 1 | -1, fits: (row: ListRow) => boolean) => () => {
     // Not `at`: a second key may come before the next frame.
     const from = placeOf(chosen.peek() ?? '');

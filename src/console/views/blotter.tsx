@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { useConsole } from '../parts/console.ts';
 import { useKeys } from '../parts/keys.ts';
-import { Go } from '../parts/link.tsx';
+import { useGo } from '../parts/link.tsx';
 import { instrumentText, sizeText } from '../parts/order-text.tsx';
 import { saveCsv } from '../parts/save-csv.ts';
 import { useValue } from '../parts/use-value.ts';
@@ -29,7 +29,7 @@ import { OrderActions } from './order-actions.tsx';
 export function Blotter({ query }: Place) {
   const state = useConsole();
   const view = useMemo(() => viewOf(query, keptLayout(state)), [query]);
-  const go = useContext(Go);
+  const go = useGo();
   const list = useMemo(() => new OrderList(state.orders, view), []);
   const reveal = useRef<(() => void) | undefined>(undefined);
   const [held, setHeld] = useState(false);

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { useContext, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
 import { cancelPath } from '../../contract/order-path.ts';
 import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.ts';
 import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
 import { useConsole } from '../parts/console.ts';
-import { Go, Link } from '../parts/link.tsx';
+import { Link, useGo } from '../parts/link.tsx';
 import { orderFacts } from '../parts/order-text.tsx';
 import { addressOf, commandAddress } from '../state/address.ts';
 import { actionsOf, resolutions } from '../state/commands/command-actions.ts';
@@ -34,7 +34,7 @@ export function CommandActionBar({ command, done, say }: ActionBarProps) {
   const state = useConsole();
   const [open, setOpen] = useState<'resolve' | 'cancel'>();
   const [asking, setAsking] = useState(false);
-  const go = useContext(Go);
+  const go = useGo();
   const actions = actionsOf(command, state.session);
   const probe = async () => {
     setAsking(true);

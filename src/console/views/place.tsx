@@ -1,8 +1,8 @@
-import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { useConsole } from '../parts/console.ts';
 import { useDoubts } from '../parts/doubt-notes.tsx';
-import { Go, Link } from '../parts/link.tsx';
+import { Link, useGo } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { orderWords } from '../parts/ticket-words.ts';
 import { useValue } from '../parts/use-value.ts';
@@ -35,7 +35,7 @@ export function PlaceOrder({ query }: Place) {
 
 function OpenTicket({ ticket }: { readonly ticket: Ticket }) {
   const state = useConsole();
-  const go = useContext(Go);
+  const go = useGo();
   const form = useRef<HTMLFormElement>(null);
   const fields = useValue(ticket.fields);
   const progress = useValue(ticket.progress);

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { accountText } from '../../domain/streams.ts';
 import { termsText } from '../../domain/terms-text.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { useConsole } from '../parts/console.ts';
-import { Go } from '../parts/link.tsx';
+import { useGo } from '../parts/link.tsx';
 import { faultNote } from '../parts/notes.tsx';
 import { orderText } from '../parts/order-text.tsx';
 import { useModal } from '../parts/use-modal.ts';
@@ -19,7 +19,7 @@ import { plural } from '../state/text/word-text.ts';
  */
 export function SearchBox({ close }: { readonly close: () => void }) {
   const state = useConsole();
-  const go = useContext(Go);
+  const go = useGo();
   const { ref, end } = useModal(close);
   const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), []);
   const { text, isAsking, hits, fault } = useValue(search.state);

@@ -1,9 +1,8 @@
 import { useConsole } from '../parts/console.ts';
-import { useDoubts } from '../parts/doubt-notes.tsx';
+import { runbookLink, useDoubts } from '../parts/doubt-notes.tsx';
 import { Link } from '../parts/link.tsx';
 import { lengthText } from '../parts/time-text.tsx';
 import { useValue } from '../parts/use-value.ts';
-import { runbookAddress } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { doubtAddress, doubtName } from '../state/doubts.ts';
 import { rateText } from '../state/pipeline-steps.ts';
@@ -37,7 +36,7 @@ function verdict(doubts: readonly Doubt[], complete: boolean) {
         <Link class="badge warn" to={doubtAddress(name)} title={detail}>
           {doubtName(name)}
         </Link>
-        {runbook !== undefined && helpLink(runbook, doubtName(name))}
+        {runbookLink(name, runbook, '?', 'badge-help')}
       </>
     ));
   // It says no more than is known.
@@ -48,23 +47,6 @@ function verdict(doubts: readonly Doubt[], complete: boolean) {
     <span class="badge good" title={title}>
       {word}
     </span>
-  );
-}
-
-/** To the page with the fix. */
-function helpLink(runbook: string, doubt: string) {
-  const label = `What to do: ${doubt}`;
-  return (
-    <a
-      class="badge-help"
-      href={runbookAddress(runbook)}
-      target="_blank"
-      title={label}
-      aria-label={label}
-      rel="noopener"
-    >
-      ?
-    </a>
   );
 }
 

@@ -1,6 +1,6 @@
-import { useContext, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { useConsole } from '../parts/console.ts';
-import { Go } from '../parts/link.tsx';
+import { useGo } from '../parts/link.tsx';
 import { orderAddress } from '../state/address.ts';
 import { isGroup, type ListRow } from '../state/orders/order-groups.ts';
 import type { OrderList } from '../state/orders/order-list.ts';
@@ -33,7 +33,7 @@ const mostPixels = 8;
 export function usePresses({ list, shown, opens, pick, mark }: PressDeps) {
   const { ports } = useConsole();
   const hold = () => list.hold(ports);
-  const go = useContext(Go);
+  const go = useGo();
   const pressed = useRef<Press | undefined>(undefined);
   const under = ({ target, clientX: x, clientY: y }: MouseEvent): Press | undefined => {
     if (!(target instanceof Element)) return undefined;

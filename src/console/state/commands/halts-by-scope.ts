@@ -17,19 +17,15 @@ export function haltsByScope(
   halts: readonly HaltDocument[],
 ): readonly ScopeLine[] {
   const simulated = new Map((accounts ?? []).map(({ accountId, isSim }) => [accountId, isSim]));
-  const of = (accountId: string | undefined) =>
-    halts.filter(({ scope }) => (scope.kind === 'account' ? scope.accountId : undefined) === accountId);
-  const named = new Set([
-    ...simulated.keys(),
-    ...halts.flatMap(({ scope }) => (scope.kind === 'account' ? [scope.accountId] : [])),
-  ]);
+  const byAccount = Map.groupBy(halts, ({ scope }) => (scope.kind === 'account' ? scope.accountId : undefined));
+  const named = new Set([...simulated.keys(), ...byAccount.keys()].filter((id) => id !== undefined));
   const lines = [...named].sort().map((accountId) => ({
     accountId,
     isSim: simulated.get(accountId),
     isUnknown: accounts !== undefined && !simulated.has(accountId),
-    halts: of(accountId),
+    halts: byAccount.get(accountId) ?? [],
   }));
-  const halted = lines.filter((line) => line.halts.length > 0);
-  const free = lines.filter((line) => line.halts.length === 0);
-  return [{ accountId: undefined, isSim: undefined, isUnknown: false, halts: of(undefined) }, ...halted, ...free];
+  const { halted = [], free = [] } = Object.groupBy(lines, (line) => (line.halts.length > 0 ? 'halted' : 'free'));
+  const all = { accountId: undefined, isSim: undefined, isUnknown: false, halts: byAccount.get(undefined) ?? [] };
+  return [all, ...halted, ...free];
 }
