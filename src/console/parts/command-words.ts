@@ -1,7 +1,7 @@
 import type { CommandHistory } from '../../contract/rest-answers.ts';
 import type { CommandRow } from '../state/commands/command-row.ts';
 import type { Fact } from '../state/commands/command-timeline.ts';
-import { type Choices, wordsOf } from '../state/text/word-text.ts';
+import { type Choices, joined, wordsOf } from '../state/text/word-text.ts';
 import { statusText } from './words.ts';
 
 type State = CommandRow['state'];
@@ -102,13 +102,12 @@ export function factDetail({ kind, detail }: Fact): string {
   if (kind === 'person') return textOf(detail['reason']) ?? '';
   const { reason, status, revision, message, was } = detail as Readonly<Record<string, unknown>>;
   const said = typeof reason === 'object' && reason !== null ? reasonText(reason) : textOf(message);
-  const parts = [
+  return joined([
     said,
-    kind === 'update' && typeof status === 'string' ? `order ${statusText(status)}` : undefined,
-    typeof revision === 'number' ? `revision ${revision}` : undefined,
-    typeof was === 'string' ? `it was ${was}` : undefined,
-  ];
-  return parts.filter((part) => part !== undefined).join(', ');
+    kind === 'update' && typeof status === 'string' && `order ${statusText(status)}`,
+    typeof revision === 'number' && `revision ${revision}`,
+    typeof was === 'string' && `it was ${was}`,
+  ]);
 }
 
 /** A reason with its code, and the platform's HTTP status if there was one. */

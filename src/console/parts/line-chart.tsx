@@ -118,7 +118,9 @@ function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, widt
     font: '11px system-ui, sans-serif',
   };
   return {
-    ...{ width, height, padding: [8, 20, 0, 0] },
+    width,
+    height,
+    padding: [8, 20, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
     hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
@@ -135,7 +137,11 @@ function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, widt
     series: [
       {},
       ...lines.map(({ name, dash }, index) => ({
-        ...{ label: name, stroke: colours[index] ?? soft, width: 1.5, points: { show: false }, spanGaps: false },
+        label: name,
+        stroke: colours[index] ?? soft,
+        width: 1.5,
+        points: { show: false },
+        spanGaps: false,
         ...(dash !== undefined && { dash: [...dash] }),
       })),
     ],

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Instrument, NormalisedOrder } from '../../../types/records.d.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { amountText, compareDecimals, moneyText, thousandthsOf } from '../state/text/decimal-text.ts';
+import { joined } from '../state/text/word-text.ts';
 import { sideText, statusText } from './words.ts';
 
 /** In the colour of its direction. */
@@ -75,8 +76,8 @@ export function orderFacts(listed: ListedOrder): string {
   const { price = order.price } = order.working;
   const terms = [
     orderText(listed),
-    ...(price === undefined ? [] : [`at ${amountText(price)}`]),
-    ...(order.stopPrice === undefined ? [] : [`stop ${amountText(order.stopPrice)}`]),
+    price && `at ${amountText(price)}`,
+    order.stopPrice && `stop ${amountText(order.stopPrice)}`,
   ];
-  return [terms.join(' '), statusText(order.status), `${amountText(order.cumQty)} filled`, accountId].join(', ');
+  return [joined(terms, ' '), statusText(order.status), `${amountText(order.cumQty)} filled`, accountId].join(', ');
 }

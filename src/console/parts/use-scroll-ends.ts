@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { joined } from '../state/text/word-text.ts';
 
 /** For a line that scrolls: says in its `data-more` at which ends there is more, for its style. */
 export function useScrollEnds(): RefObject<HTMLElement | null> {
@@ -8,10 +9,8 @@ export function useScrollEnds(): RefObject<HTMLElement | null> {
     if (line.current === null) return;
     const { scrollLeft, scrollWidth, clientWidth, dataset } = line.current;
     // A part of a pixel is nothing to see.
-    const isMore = { left: scrollLeft > 1, right: scrollLeft + clientWidth < scrollWidth - 1 };
-    dataset['more'] = Object.entries(isMore)
-      .flatMap(([end, is]) => (is ? [end] : []))
-      .join(' ');
+    const isCut = scrollLeft + clientWidth < scrollWidth - 1;
+    dataset['more'] = joined([scrollLeft > 1 && 'left', isCut && 'right'], ' ');
   };
   useEffect(look);
   useEffect(() => {

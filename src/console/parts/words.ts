@@ -1,5 +1,5 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
-import { type Choices, wordsOf } from '../state/text/word-text.ts';
+import { type Choices, joined, wordsOf } from '../state/text/word-text.ts';
 
 // Words in records as people read them. An unknown word is shown as it came.
 
@@ -58,8 +58,8 @@ const certainties: Readonly<Record<string, string>> = {
 
 /** Doubts about an order and its pending action; empty without either. */
 export function doubtText({ certainty, pendingAction }: NormalisedOrder): string {
-  const pending = pendingAction === 'none' ? '' : `${pendingAction} pending`;
-  return [certainties[certainty] ?? certainty, pending].filter((text) => text !== '').join(', ');
+  const pending = pendingAction !== 'none' && `${pendingAction} pending`;
+  return joined([certainties[certainty] ?? certainty, pending]);
 }
 
 export const causeText = wordsOf({

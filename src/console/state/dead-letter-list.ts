@@ -3,6 +3,7 @@ import type { DeadLetterJobDocument, DeadLetterPageDocument } from '../../contra
 import { type Filters, orderFilters } from '../../contract/list-filters.ts';
 import type { FilterTexts } from './filter-address.ts';
 import { type Rest, sentenceOf } from './rest.ts';
+import { joined } from './text/word-text.ts';
 
 export type DeadLetterEntry = DeadLetterPageDocument['items'][number];
 
@@ -128,5 +129,5 @@ export function filterText({ stream, accountId, reason, rowIds }: ChosenRows): s
     accountId && `account ${accountId}`,
     reason && `reason ${reason}`,
   ];
-  return words.filter((each) => each !== undefined).join(', ') || 'all rows';
+  return joined(words) || 'all rows';
 }

@@ -25,17 +25,23 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
   const late = isLate(lag.pendingOldest, storedWithinMs, status);
   return [
     {
-      ...{ name: 'Sockets', figure: `${connected} of ${sources.length}` },
+      name: 'Sockets',
+      figure: `${connected} of ${sources.length}`,
       words: ingest.paused || sources.some(({ paused }) => paused) ? 'connected, paused' : 'connected',
       late: connected < sources.length || sources.some(({ paused }) => paused),
     },
-    { ...{ name: 'Queue', figure: String(ingest.queued), words: 'waiting' }, late: ingest.paused },
+    { name: 'Queue', figure: String(ingest.queued), words: 'waiting', late: ingest.paused },
     {
-      ...{ name: 'Batches', figure: String(lag.ingestQueued), words: 'not stored yet' },
-      ...{ oldest: lag.pendingOldest ?? undefined, late },
+      name: 'Batches',
+      figure: String(lag.ingestQueued),
+      words: 'not stored yet',
+      oldest: lag.pendingOldest ?? undefined,
+      late,
     },
     {
-      ...{ name: 'Postgres', figure: rateText(updatesPerSecond), words: 'changes a second' },
+      name: 'Postgres',
+      figure: rateText(updatesPerSecond),
+      words: 'changes a second',
     },
     {
       name: 'Relay',
@@ -49,7 +55,10 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
 export function topicsOf(status: StatusDocument): PipelineStep[] {
   const { lag } = status;
   const topic = (name: string, rows: number, oldest?: string | null): PipelineStep => ({
-    ...{ name, figure: String(rows), words: 'waiting', oldest: oldest ?? undefined },
+    name,
+    figure: String(rows),
+    words: 'waiting',
+    oldest: oldest ?? undefined,
     late: isLate(oldest ?? null, sentWithinMs, status),
   });
   return [

@@ -13,7 +13,7 @@ import { addressOf, blotterAddress } from '../state/address.ts';
 import { defaultView } from '../state/orders/blotter-view.ts';
 import { polledAt } from '../state/polled.ts';
 import type { Page } from '../state/rest.ts';
-import { plural } from '../state/text/word-text.ts';
+import { joined, plural } from '../state/text/word-text.ts';
 
 interface DetailProps {
   readonly accountId: string;
@@ -49,13 +49,14 @@ export function AccountDetail({ accountId, rows, status, done, close }: DetailPr
 function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
   const { stream, lastError } = row;
   const more = status?.accounts.find((each) => each.account === row.accountId && each.stream === stream);
-  const doubts = [
-    ...((more?.inDoubt ?? 0) > 0 ? [`${plural(more?.inDoubt ?? 0, 'order')} in doubt`] : []),
-    ...((more?.unrecovered ?? 0) > 0 ? [`${plural(more?.unrecovered ?? 0, 'message')} not recovered`] : []),
-  ];
+  const { inDoubt = 0, unrecovered = 0 } = more ?? {};
+  const doubts = joined([
+    inDoubt > 0 && `${plural(inDoubt, 'order')} in doubt`,
+    unrecovered > 0 && `${plural(unrecovered, 'message')} not recovered`,
+  ]);
   return (
     <p key={stream}>
-      <b>{stream}</b>: {stateWords(row.state).hint}.{doubts.length > 0 && ` ${doubts.join(', ')}.`}{' '}
+      <b>{stream}</b>: {stateWords(row.state).hint}.{doubts && ` ${doubts}.`}{' '}
       {lastError !== undefined && <span class="outside">Last error: {lastError}</span>}
     </p>
   );

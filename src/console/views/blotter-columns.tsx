@@ -7,6 +7,7 @@ import { commandAddress, orderAddress } from '../state/address.ts';
 import { type ColumnName, columnOf, isAmount, shownValue } from '../state/orders/order-columns.ts';
 import type { OrderRow } from '../state/orders/order-row.ts';
 import { amountParts, amountText } from '../state/text/decimal-text.ts';
+import { joined } from '../state/text/word-text.ts';
 
 /** Words for people, for the platform's own. */
 const words: Readonly<Partial<Record<ColumnName, (row: OrderRow) => string>>> = {
@@ -14,8 +15,7 @@ const words: Readonly<Partial<Record<ColumnName, (row: OrderRow) => string>>> = 
   side: ({ order }) => sideText(order.side),
   type: ({ order }) => sideText(order.orderType),
   status: ({ order }) => statusText(order.status),
-  certainty: ({ order }) =>
-    [doubtText(order), order.conflict === undefined ? '' : 'contradiction'].filter((word) => word !== '').join(', '),
+  certainty: ({ order }) => joined([doubtText(order), order.conflict !== undefined && 'contradiction']),
   origin: ({ order }) => (order.origin === 'tidemark' ? 'Tidemark' : 'elsewhere'),
 };
 

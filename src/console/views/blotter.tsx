@@ -11,7 +11,14 @@ import { useWhileShown } from '../parts/use-while-shown.ts';
 import { doubtText, sideText, statusText } from '../parts/words.ts';
 import { blotterAddress, type Place } from '../state/address.ts';
 import type { LoadState } from '../state/console-state.ts';
-import { type BlotterView, type ChangeView, hidingFilters, isFiltered, viewOf } from '../state/orders/blotter-view.ts';
+import {
+  type BlotterView,
+  type ChangeView,
+  type Hiding,
+  hidingFilters,
+  isFiltered,
+  viewOf,
+} from '../state/orders/blotter-view.ts';
 import { keepLayout, keptLayout } from '../state/orders/kept-layout.ts';
 import { csvOf } from '../state/orders/order-csv.ts';
 import { isGroup } from '../state/orders/order-groups.ts';
@@ -136,7 +143,7 @@ function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change:
   if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
   if (!view.openOnly && !isFiltered(view)) return 'There are no orders.';
   const text = isFiltered(view) ? 'Nothing matches all of these filters.' : 'There are no open orders.';
-  const drop = ({ filter, hidden, without }: ReturnType<typeof hidingFilters>[number]) => (
+  const drop = ({ filter, hidden, without }: Hiding) => (
     <>
       <button onClick={() => change(without)}>
         Drop “{filter}”{hidden === undefined || hidden === 0 ? '' : `: ${hidden.toLocaleString('en')} to see`}

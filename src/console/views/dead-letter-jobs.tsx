@@ -10,6 +10,7 @@ import { usePolled } from '../parts/use-while-shown.ts';
 import { filterText, progressOf } from '../state/dead-letter-list.ts';
 import { polledAt } from '../state/polled.ts';
 import type { Page } from '../state/rest.ts';
+import { joined } from '../state/text/word-text.ts';
 
 export const actionNames = { retry: 'Retry', discard: 'Discard' } as const;
 export type JobAction = keyof typeof actionNames;
@@ -80,8 +81,8 @@ function jobRow(job: DeadLetterJobDocument, cancel: ((job: DeadLetterJobDocument
   const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
   const parts = [
     `${done} of ${total} done`,
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(withdrawn > 0 ? [`${withdrawn} withdrawn`] : []),
+    failed > 0 && `${failed} failed`,
+    withdrawn > 0 && `${withdrawn} withdrawn`,
   ];
   return (
     <tr key={jobId}>
@@ -95,7 +96,7 @@ function jobRow(job: DeadLetterJobDocument, cancel: ((job: DeadLetterJobDocument
         <span class={`badge ${isRunning(job) ? '' : failed > 0 ? 'warn' : 'good'}`}>
           {isRunning(job) ? 'under way' : job.state}
         </span>{' '}
-        {parts.join(', ')}
+        {joined(parts)}
         <progress aria-label="Rows with an answer" max="1" value={progressOf(job)} />
         {failures.map((failure) => (
           <div class="soft outside">

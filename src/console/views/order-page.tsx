@@ -16,6 +16,7 @@ import { OrderHistory } from '../state/orders/order-history.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
 import { amountText } from '../state/text/decimal-text.ts';
+import { joined } from '../state/text/word-text.ts';
 import { CommandTable } from './command-table.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { VersionLadder } from './version-ladder.tsx';
@@ -93,16 +94,8 @@ function termsOf({ stream, order, sourceVersion }: ListedOrder): VNode {
     ['Amount', order.notional && sizeText(order)],
     ['Price', amount(order.price)],
     ['Stop price', amount(order.stopPrice)],
-    [
-      'Working at the venue',
-      differs
-        ? [working.quantity, working.price]
-            .map(amount)
-            .filter((text) => text !== undefined)
-            .join(' @ ')
-        : 'as submitted',
-    ],
-    ['Reject', [order.rejectReason, order.rejectText].filter((text) => text !== undefined).join(': ') || undefined],
+    ['Working at the venue', differs ? joined([working.quantity, working.price].map(amount), ' @ ') : 'as submitted'],
+    ['Reject', joined([order.rejectReason, order.rejectText], ': ') || undefined],
     ['Placed by', order.origin === 'tidemark' ? 'Tidemark' : (order.placedBy ?? 'elsewhere')],
     ['Command', order.commandId && commandLink(order.commandId)],
     ['Reference of the caller', order.callerRef],

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { addPath, type Place, type ScreenName } from '../state/address.ts';
 import type { Scope, Session } from '../state/session.ts';
+import { joined } from '../state/text/word-text.ts';
 import { AccountsPage } from './accounts-page.tsx';
 import { Blotter } from './blotter.tsx';
 import { CommandPage } from './command-page.tsx';
@@ -73,7 +74,7 @@ export function addScreen({
 /** For the browser's tab: the thing on the screen, the screen, and the console. */
 export function titleOf({ screen, params }: Place): string {
   const label = entries.find(({ names }) => names.includes(screen))?.label;
-  return [...Object.values(params).slice(-1), label, 'Tidemark'].filter((part) => part !== undefined).join(' – ');
+  return joined([...Object.values(params).slice(-1), label, 'Tidemark'], ' – ');
 }
 
 /** The screens this reader may open. */

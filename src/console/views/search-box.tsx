@@ -11,7 +11,7 @@ import { useModal } from '../parts/use-modal.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
 import { type Hit, Search } from '../state/orders/search.ts';
-import { plural } from '../state/text/word-text.ts';
+import { joined, plural } from '../state/text/word-text.ts';
 
 /**
  * One search for orders, commands and accounts, over whatever screen
@@ -118,13 +118,9 @@ function partsOf(hit: Hit): readonly [kind: string, text: string, more?: string]
   if (hit.kind === 'command') {
     const { commandId, kind, terms, state, callerRef } = hit.command;
     const text = kind === 'cancel' ? kind : `${kind} ${termsText(kind, terms)}`;
-    return ['Command', text, joined(commandStateText(state), accountText(hit.command), callerRef, commandId)];
+    return ['Command', text, joined([commandStateText(state), accountText(hit.command), callerRef, commandId])];
   }
   const { order, orderId } = hit.order;
-  const more = joined(statusText(order.status), accountText(hit.order), order.callerRef, orderId);
+  const more = joined([statusText(order.status), accountText(hit.order), order.callerRef, orderId]);
   return ['Order', orderText(hit.order), more];
-}
-
-function joined(...parts: readonly (string | undefined)[]): string {
-  return parts.filter((part) => part !== undefined).join(', ');
 }

@@ -121,7 +121,8 @@ function accountChoices(
     ticket.set({ accountId: id, stream: stream === undefined ? '' : namedStream(stream) });
   };
   return {
-    ...{ value: chosen === undefined ? accountId : accountText(chosen), change },
+    value: chosen === undefined ? accountId : accountText(chosen),
+    change,
     choices: withNone('an account', Object.fromEntries([...unknown, ...known])),
   };
 }

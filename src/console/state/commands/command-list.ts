@@ -149,7 +149,9 @@ export class CommandList {
     this.leaveOutOldest();
     const rows = inOrder(this.rows.values());
     this.state.value = {
-      ...{ kind: 'shown', rows, isCut: this.isCut },
+      kind: 'shown',
+      rows,
+      isCut: this.isCut,
       ...(this.next !== undefined && { next: this.next }),
       ...(this.fault !== undefined && { fault: this.fault }),
     };

@@ -121,7 +121,7 @@ export function withoutFilters(): Partial<BlotterView> {
 /**
  * A filter that hides rows: its name for people, the count it alone hides, and the view without it.
  */
-interface Hiding {
+export interface Hiding {
   readonly filter: string;
   /** Undefined: not all have been read. */
   readonly hidden: number | undefined;

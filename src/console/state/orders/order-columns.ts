@@ -1,6 +1,7 @@
 import type { NormalisedOrder } from '../../../../types/records.d.ts';
 import { accountText } from '../../../domain/streams.ts';
 import { productUnits, roundUnits, textOfUnits, unitsOf } from '../text/decimal-text.ts';
+import { joined } from '../text/word-text.ts';
 import type { OrderRow } from './order-row.ts';
 
 interface Column {
@@ -57,7 +58,7 @@ const orderColumns = {
   reject: {
     label: 'Reject reason',
     kind: 'note',
-    value: ({ order: { rejectReason, rejectText } }) => joined(rejectReason, rejectText),
+    value: ({ order: { rejectReason, rejectText } }) => joined([rejectReason, rejectText], ': ') || undefined,
     fields: ['rejectReason', 'rejectText'],
     more: true,
   },
@@ -118,6 +119,3 @@ function valueText(row: OrderRow): string | undefined {
   const units = valueUnits(row);
   return units === undefined ? undefined : textOfUnits(units);
 }
-
-const joined = (...texts: readonly (string | undefined)[]) =>
-  texts.filter((text) => text !== undefined).join(': ') || undefined;

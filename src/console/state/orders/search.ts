@@ -105,7 +105,9 @@ export class Search {
         if (item.accountId.toLowerCase().includes(wanted))
           openOrders.set(item.accountId, (openOrders.get(item.accountId) ?? 0) + item.openOrders);
       return [...openOrders].slice(0, mostAccounts).map(([accountId, open]) => ({
-        ...{ kind: 'account', accountId, openOrders: open },
+        kind: 'account',
+        accountId,
+        openOrders: open,
         address: blotterAddress({ ...defaultView, accountId }),
       }));
     });

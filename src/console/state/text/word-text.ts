@@ -10,3 +10,8 @@ export function wordsOf(table: Readonly<Record<string, string>>): (word: string)
 
 /** Words to choose from, each with its words for people. */
 export type Choices<Value extends string = string> = readonly (readonly [value: Value, words: string])[];
+
+/** The given words; missing and empty ones are left out. */
+export function joined(words: readonly (string | false | undefined)[], between = ', '): string {
+  return words.filter(Boolean).join(between);
+}
