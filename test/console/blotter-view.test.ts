@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rowsInView } from '../../src/console/parts/use-virtual-rows.ts';
 import { orderAddress, placeOf } from '../../src/console/state/address.ts';
 import {
   defaultView,
@@ -15,6 +14,7 @@ import { keepLayout, keptLayout } from '../../src/console/state/orders/kept-layo
 import { columnNames, columnOf } from '../../src/console/state/orders/order-columns.ts';
 import { csvOf } from '../../src/console/state/orders/order-csv.ts';
 import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
+import { rowsInView } from '../../src/console/state/orders/row-slots.ts';
 import { ladderOf } from '../../src/console/state/orders/version-ladder.ts';
 import { compareDecimals, thousandthsOf } from '../../src/console/state/text/decimal-text.ts';
 import { ConsoleRig, updateOf } from '../support/rest/console-rig.ts';

@@ -1,8 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-
-/** Rows drawn beyond each edge, so that a short scroll shows them at once. */
-const spare = 8;
+import { rowsInView } from '../state/orders/row-slots.ts';
 
 interface VirtualRows {
   /** The rows in the page: from `first` up to `end`, without it. */
@@ -49,17 +47,4 @@ export function useVirtualRows({ scroller, count, rowHeight, headHeight }: Virtu
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
   };
   return { ...rowsInView({ ...seen, count, rowHeight }), reveal };
-}
-
-interface Seen extends Pick<VirtualOptions, 'count' | 'rowHeight'> {
-  /** Pixels above the view. */
-  readonly top: number;
-  /** In pixels. */
-  readonly height: number;
-}
-
-/** The rows from `first` up to `end`, without it, in a table with one row height. */
-export function rowsInView({ top, height, count, rowHeight }: Seen): Pick<VirtualRows, 'first' | 'end'> {
-  const end = Math.min(count, Math.ceil((top + height) / rowHeight) + spare);
-  return { first: Math.max(0, Math.min(end, Math.floor(top / rowHeight) - spare)), end };
 }

@@ -193,7 +193,7 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 /** For the end of a path. Undefined and empty words are left out. */
 export function queryText(query: Query): string {
-  const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
+  const given: [string, string][] = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
