@@ -15,7 +15,7 @@ export const deadLetterFilters = {
   reason: { takes: 'key', about: 'Only this reason', label: 'Reason' },
 } as const satisfies Filters;
 
-export type DeadLetterFilter = FilterTexts<typeof deadLetterFilters>;
+type DeadLetterFilter = FilterTexts<typeof deadLetterFilters>;
 /** The filter of a job, or the rows that it names. */
 export interface ChosenRows extends DeadLetterFilter {
   readonly rowIds?: readonly string[] | undefined;
