@@ -48,13 +48,20 @@ async function writeRows<T>(
   throw new JournalError('40001', true, new Error('the rows of these commands do not come to rest'));
 }
 
-/** The command behind a written row, with its order's status. */
-function keepWritten({ known, groups }: JournalDeps, { command: made, number, kind }: JournalRow, said: Said): Command {
+/** The command behind a committed row, with its order's status. */
+function keepWritten(
+  { known, groups, checkpoint }: JournalDeps,
+  { command: made, number, kind, attempt }: JournalRow,
+  said: Said,
+): Command {
   const { orderStatus: _before, ...command } = made;
   const status = said.order_status === null ? {} : { orderStatus: said.order_status as OrderStatus };
   const written = { ...command, ...status };
   known.keep({ command: written, number });
-  if (kind === 'opening' || kind === 'step') groups.numbers.keepStep(written);
+  if (kind === 'opening' || kind === 'step') {
+    groups.numbers.keepStep(written);
+    checkpoint?.saw(['step', written.commandId, written.version, written.updatedAtMs]);
+  } else if (kind === 'mark' && attempt !== undefined) checkpoint?.saw(['sent', attempt.attemptId]);
   groups.attempts.keep(written);
   return written;
 }
@@ -232,7 +239,9 @@ export const openCancelAll: JournalWrite<'openCancelAll'> = async (deps, cancelA
     text: 'select public.open_cancel_all($1, $2, $3) as result',
     values: [shard, epoch.toString(), storableJson(cancelAll)],
   });
-  return row?.result ?? { kind: 'fenced' };
+  const { result = { kind: 'fenced' } } = row ?? {};
+  if (result.kind === 'opened') deps.checkpoint?.saw(['cancel_all', result.cancelAll.cancelAllId]);
+  return result;
 };
 
 /** False: fenced. */

@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import type { Command } from '../../domain/command.ts';
 import { retryTransaction } from '../session/retry-transaction.ts';
 import type { CommandJournal } from './command-journal.ts';
 import {
@@ -66,48 +65,23 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     groups: given.groups ?? new GroupCommit(given),
     known: new KnownCommands(given),
   };
-  const { pool, checkpoint } = deps;
 
   function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
-    return (...args: Args) => retryTransaction(deps, () => query(pool, ...args));
+    return (...args: Args) => retryTransaction(deps, () => query(deps.pool, ...args));
   }
 
-  /** `notes` get each result, with the arguments of the write. */
-  function write<Args extends unknown[], Result>(
-    statement: (to: JournalDeps, ...args: Args) => Promise<Result>,
-    ...notes: ((result: Result, args: Args) => void)[]
-  ) {
-    return async (...args: Args): Promise<Result> => {
-      const result = await statement(deps, ...args);
-      for (const note of notes) note(result, args);
-      return result;
-    };
-  }
-
-  function sawStep({ commandId, version, updatedAtMs }: Command): void {
-    checkpoint?.saw(['step', commandId, version, updatedAtMs]);
+  function write<Args extends unknown[], Result>(statement: (to: JournalDeps, ...args: Args) => Result) {
+    return (...args: Args) => statement(deps, ...args);
   }
 
   return {
-    open: write(openCommand, (result) => {
-      if (result.kind === 'opened') sawStep(result.command);
-    }),
+    open: write(openCommand),
     preview: read(readPreview),
-    markSending: write(markSending, (marked, [attemptId]) => {
-      if (marked === true) checkpoint?.saw(['sent', attemptId]);
-    }),
-    step: write(stepCommand, (result) => {
-      if (result.kind === 'stepped') sawStep(result.command);
-    }),
+    markSending: write(markSending),
+    step: write(stepCommand),
     noteMisses: write(noteMisses),
     addEvidence: write(addEvidence),
-    takeOver: async (...asked) => {
-      const taken = await write(takeOverCommands)(...asked);
-      // It may have swept some, or a try before it that had no answer.
-      const newest = taken.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).at(-1);
-      if (newest !== undefined) sawStep(newest);
-      return taken;
-    },
+    takeOver: write(takeOverCommands),
     find: read(readCommand),
     findByKey: read(readCommandByKey),
     findByAttempts: read(readCommandsByAttempts),
@@ -121,9 +95,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     openOrders: read(readOpenOrders),
     namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
-    openCancelAll: write(openCancelAll, (result) => {
-      if (result.kind === 'opened') checkpoint?.saw(['cancel_all', result.cancelAll.cancelAllId]);
-    }),
+    openCancelAll: write(openCancelAll),
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),
     endCancelAll: write(endCancelAll),

@@ -27,6 +27,7 @@ export const takeOverCommands: JournalWrite<'takeOver'> = async (
   onUnreadable = () => {},
 ) => {
   const { shard, epoch } = fence;
+  const { checkpoint, ...quiet } = deps;
   const [row] = await writeOnce<{ highest: string }>(deps, {
     text: 'select public.take_over_commands($1, $2) as highest',
     values: [shard, epoch.toString()],
@@ -46,10 +47,14 @@ export const takeOverCommands: JournalWrite<'takeOver'> = async (
   }
   const commands: Command[] = [];
   for (let from = 0; from < found.length; from += pageRows) {
-    const swept = found.slice(from, from + pageRows).map((each) => sweep(deps, each, fence, atMs, haltAt));
+    const swept = found.slice(from, from + pageRows).map((each) => sweep(quiet, each, fence, atMs, haltAt));
     commands.push(...(await Promise.all(swept)));
   }
-  return commands.filter(({ state, resolvedAtMs }) => !isFinal(state) || (resolvedAtMs ?? 0) >= atMs - recentMs);
+  const taken = commands.filter(({ state, resolvedAtMs }) => !isFinal(state) || (resolvedAtMs ?? 0) >= atMs - recentMs);
+  // This call may have swept some, or a try before it that had no answer: the newest stands for all.
+  const newest = taken.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).at(-1);
+  if (newest !== undefined) checkpoint?.saw(['step', newest.commandId, newest.version, newest.updatedAtMs]);
+  return taken;
 };
 
 async function sweep(
