@@ -93,31 +93,24 @@ export class AccountReads {
 
   private async run(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook> {
     const budget = this.deps.probes.ofOneRead();
-    const look = await runProbe(this.deps, (signal) => read(signal, budget), {
-      deadlineMs: this.options.probeDeadlineMs,
-      stops: [stop],
-    });
+    const { probeDeadlineMs } = this.options;
+    const look = await runProbe(this.deps.clock, probeDeadlineMs, stop, (signal) => read(signal, budget));
     this.deps.metrics.probes.inc({ result: look.complete ? 'complete' : 'failed' });
     return look;
   }
 }
 
-interface ProbeDeps {
-  readonly clock: Clock;
-}
-
 /**
- * One read. It ends with its deadline, with the term, or with one of `stops`, and a later result is
- * ignored. Never rejects, never hangs. If it did not end well it is `failed`, and proves nothing.
+ * One read. It ends with its deadline, or with `stop`, and a later result is ignored. Never rejects, never hangs. If it did not end well it is `failed`, and proves nothing.
  */
 export async function runProbe(
-  { clock }: ProbeDeps,
+  clock: Clock,
+  deadlineMs: number,
+  stop: AbortSignal,
   read: (signal: AbortSignal) => ReturnType<BudgetedRead>,
-  limits: { readonly deadlineMs: number; readonly stops: readonly AbortSignal[] },
 ): Promise<AccountLook> {
-  const { deadlineMs, stops } = limits;
-  if (stops.some(({ aborted }) => aborted)) return failed('STOPPED', 'its caller does not wait for it any more');
-  using within = abortAfter(clock, deadlineMs, 'the read', ...stops);
+  if (stop.aborted) return failed('STOPPED', 'its caller does not wait for it any more');
+  using within = abortAfter(clock, deadlineMs, 'the read', stop);
   const { signal } = within;
   try {
     const work = read(signal);

@@ -10,8 +10,8 @@ import { Window } from '../sources/window.ts';
 import { type Answer, anotherLeads, declined, ending } from './answer.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
-import { CancelAlls, type CancelAllWord } from './cancel-all/cancel-all.ts';
-import { type CancelAfter, CancelTimers } from './cancel-all/cancel-timers.ts';
+import { CancelAlls } from './cancel-all/cancel-all.ts';
+import { CancelTimers } from './cancel-all/cancel-timers.ts';
 import { cancelAllObjection } from './check-submission.ts';
 import { CommandBook, type SentAndUnresolved } from './command-book.ts';
 import { CommandGauges } from './command-gauges.ts';
@@ -19,8 +19,10 @@ import type { CommandOptions } from './command-options.ts';
 import type { CommandParts, GivenParts } from './command-parts.ts';
 import { CommandSteps, type MadeStep } from './command-steps.ts';
 import type {
+  CancelAfter,
   CancelAll,
   CancelAllScope,
+  CancelAllWord,
   Commands,
   Journaled,
   NextProbe,

@@ -8,6 +8,7 @@ import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Decide, Decision } from './decide-step.ts';
 import type { Halts } from './halts.ts';
+import { Turns } from './turns.ts';
 import { untilAnswered } from './until-answered.ts';
 
 interface CommandStepsDeps extends Ambient {
@@ -59,8 +60,7 @@ const maxTries = 50;
  * same commit.
  */
 export class CommandSteps {
-  /** Each command's last step asked for, if one is in hand. */
-  private readonly lastOf = new Map<string, Promise<unknown>>();
+  private readonly turns = new Turns();
   private readonly deps: CommandStepsDeps;
   private readonly options: Pick<CommandOptions, 'journalBackoff' | 'haltAt'>;
 
@@ -74,17 +74,10 @@ export class CommandSteps {
    * is safe, since a written step is then found.
    */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
-    const { commandId } = command;
     // One at a time for each command: otherwise an answer and an update coming together would
     // decide on the same version, and one write would fail.
-    const before = this.lastOf.get(commandId);
-    const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
-    this.lastOf.set(commandId, step);
-    try {
-      return await step;
-    } finally {
-      if (this.lastOf.get(commandId) === step) this.lastOf.delete(commandId);
-    }
+    using _turn = await this.turns.take(command.commandId);
+    return await this.steps(command, decide, term);
   }
 
   /** The same, repeated with backoff until it is written or the term is over. Never rejects. */

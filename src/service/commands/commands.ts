@@ -2,10 +2,15 @@ import type { SpanContext } from '@opentelemetry/api';
 import type { Command, CommandRequest, ResultWord } from '../../domain/command.ts';
 import type { BoundsChange, LimitReading, LimitRow, LimitScope } from '../../domain/limits.ts';
 import type { Measure } from '../../domain/measure-command.ts';
-import type { Stream } from '../../domain/order.ts';
 import type { OrderSelection } from '../../domain/select-orders.ts';
-import type { OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/cancel-all-journal.ts';
-import type { Approval, Approving, Halt } from '../../store/commands/halts-journal.ts';
+import type {
+  NewCancelAll,
+  OnLanding,
+  OrderOfAccount,
+  PlaceOfAccount,
+} from '../../store/commands/cancel-all-journal.ts';
+import type { Approval, Approving, Halt, PersonsResult } from '../../store/commands/halts-journal.ts';
+import type { PersonsWord } from '../../store/commands/read-audit-trail.ts';
 import type { Answer, Declined, Done } from './answer.ts';
 import type { QuoteRead } from './order-entry.ts';
 
@@ -65,11 +70,8 @@ export interface Journaled {
   readonly replayed: boolean;
 }
 
-export interface OperatorWord {
-  readonly by: string;
-  /** Never empty: it is recorded. */
-  readonly reason: string;
-  readonly requestId: string;
+/** `reason`: never empty. */
+export interface OperatorWord extends PersonsWord {
   /** The token names only some accounts: a halt of every account stays. */
   readonly ofSomeAccounts?: true;
   /** Where a second principal has approved it. */
@@ -112,10 +114,10 @@ export type CancelAllScope = (
   | { readonly kind: 'service'; readonly accountIds: readonly string[] }
 ) & { readonly only?: OrderSelection };
 
-interface CancelAllEntry {
-  readonly accountId: string;
-  readonly stream: Stream;
-  readonly orderId: string;
+/** `onLanding`: if left out, an order landing late is cancelled. */
+export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
+
+interface CancelAllEntry extends Pick<OrderOfAccount, 'accountId' | 'stream' | 'orderId'> {
   /** Undefined: its cancel is still under way. */
   readonly result: Answer<Journaled> | undefined;
 }
@@ -142,13 +144,23 @@ export type CancelAll = Done<{
   readonly orders: readonly CancelAllEntry[];
   readonly places: readonly CancelAllPlace[];
   /** Accounts with perhaps unknown open orders. */
-  readonly unread: readonly UnreadAccount[];
+  readonly unread: NewCancelAll['unread'];
   /**
    * For the whole service: accounts without any cancel, and why. `NOT_LEADER`: another process
    * holds their shard, and has to be asked for them under the same key.
    */
-  readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+  readonly declined: NewCancelAll['declined'];
 }>;
+
+export interface CancelAfter {
+  readonly principal: string;
+  /** 0: disarms. */
+  readonly afterMs: number;
+  readonly accountIds: readonly string[];
+  /** The caller named no accounts: those that are not followed now are left out. */
+  readonly implied?: boolean;
+  readonly requestId: string;
+}
 
 export type TimersSet = Done<{
   /** The accounts whose timers are as asked. */
@@ -177,7 +189,7 @@ export type OpenCommands = Done<{
 export interface OperatorActs {
   resolve(
     commandId: string,
-    result: 'applied' | 'rejected' | 'not_sent' | 'moot',
+    result: PersonsResult,
     word: OperatorWord,
   ): Promise<Answer<Done<{ command: Command }> | Requested>>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<Answer<HaltsNow | Requested>>;
@@ -233,20 +245,12 @@ export interface Commands {
    * the unresolved places are resolved. The same key again covers the same orders, and no later
    * ones.
    */
-  cancelAll(
-    scope: CancelAllScope,
-    word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
-  ): Promise<Answer<CancelAll>>;
+  cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<Answer<CancelAll>>;
   /**
    * The dead man's switch: all open orders of these accounts are cancelled unless the principal
    * calls again within `afterMs`. 0 disarms it.
    */
-  cancelAfter(asked: {
-    readonly principal: string;
-    readonly afterMs: number;
-    readonly accountIds: readonly string[];
-    readonly requestId: string;
-  }): Promise<Answer<TimersSet>>;
+  cancelAfter(asked: CancelAfter): Promise<Answer<TimersSet>>;
   /**
    * Probes everything unresolved of this process at once, within
    * the budget; `dryRun` reads nothing.

@@ -10,6 +10,7 @@ import {
 } from '../../domain/presumed-absent.ts';
 import type { Finding, Verdict } from '../../domain/resolving.ts';
 import type { CommandStep, NewEvidence } from '../../store/commands/command-journal.ts';
+import type { PersonsResult } from '../../store/commands/halts-journal.ts';
 import type { WriteResult } from '../../venue/write-result.ts';
 import type { OperatorWord } from './commands.ts';
 import { secondPrincipal } from './four-eyes.ts';
@@ -204,8 +205,6 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
   };
   return { evidence: 'probe', step: { to: 'unknown', atMs, misses, presumedAbsent: true, evidence: [miss, label] } };
 }
-
-export type PersonsResult = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
 /**
  * The step after an operator's word, on an unknown, accepted or conflicting command. Undefined

@@ -138,9 +138,8 @@ export class UnseenOrders {
     if (!bucket.take())
       return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
     const budget = { purpose: 'cancel', mayRepeat: () => bucket.take() } as const;
-    const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };
     const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);
-    const look = await runProbe(this.deps, read, limits);
+    const look = await runProbe(this.deps.clock, this.options.deadlineMs, stop, read);
     if (!look.complete)
       return declined('SOURCE_NOT_LIVE', 'the order was never seen here, and could not be read just now', 1_000);
     return look.shown.includes(orderId) ? undefined : orderNotFound;

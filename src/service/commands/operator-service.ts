@@ -9,13 +9,13 @@ import {
   loosens,
   opens,
 } from '../../domain/limits.ts';
-import type { Approval, Halt } from '../../store/commands/halts-journal.ts';
+import type { Approval, Halt, PersonsResult } from '../../store/commands/halts-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import { type Answer, anotherLeads, type Declined, type Done, declined } from './answer.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandParts } from './command-parts.ts';
 import type { HaltsNow, LimitsNow, OperatorActs, OperatorWord, Requested } from './commands.ts';
-import { decidePerson, type PersonsResult } from './decide-step.ts';
+import { decidePerson } from './decide-step.ts';
 import { FourEyes, noSuchRequest, secondPrincipal } from './four-eyes.ts';
 import { haltedForEveryAccount } from './halts.ts';
 

@@ -6,7 +6,6 @@ import { present } from '../../domain/present.ts';
 import { timeOrderedUuid } from '../../runtime/random.ts';
 import type { NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
-import { AccountTurns } from './account-turns.ts';
 import { type Answer, anotherLeads, type Declined, declined } from './answer.ts';
 import { awaitCommand } from './await-command.ts';
 import {
@@ -35,6 +34,7 @@ import type { UnseenOrders } from './look-at-order.ts';
 import { type OpenedAs, Opening } from './opening.ts';
 import { budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
+import { Turns } from './turns.ts';
 import type { Watched } from './watched.ts';
 
 interface SubmitDeps extends CommandParts {
@@ -70,18 +70,22 @@ const confirmDelaysMs = [0, 100, 400] as const;
  * written to the journal one after the other. An opened command is answered with a committed state.
  */
 export class SubmitCommand {
-  private readonly turns: AccountTurns;
+  /**
+   * A command's checks and its journaling must not interleave with a command that the checks hold
+   * it against: otherwise two equal places would both find nothing unresolved before them.
+   */
+  private readonly turns: Turns;
   /**
    * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks
    * read nothing that a place or a replace changes. No cancel is turned away here: a connection of
    * REST has 64 at most, and a cancel-all sends many at once.
    */
-  private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
+  private readonly turnsOfCancels = new Turns();
   /**
    * The burst of one account must not fill the groups of writes that all share. Cancels wait for
    * cancels alone.
    */
-  private readonly openings = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
+  private readonly openings = new Turns();
   /** Commands whose attempts are in hand, with their shards. */
   private readonly inFlight = new Map<Promise<void>, number>();
   private readonly deps: SubmitDeps;
@@ -90,7 +94,7 @@ export class SubmitCommand {
   constructor(deps: SubmitDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
-    this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
+    this.turns = new Turns(options.maxWaitingPerAccount);
   }
 
   /** Resolves when nothing (of the shard) is in flight, or the signal aborts. */

@@ -1,16 +1,14 @@
 import type { Bounds, BoundsChange, LimitRow, LimitScope } from '../../domain/limits.ts';
+import type { PersonsWord } from './read-audit-trail.ts';
 import type { Fence } from './term.ts';
 
 /** New bounds for one scope of limits. Without any, the row is deleted. */
-interface LimitsChange extends LimitScope {
+interface LimitsChange extends LimitScope, PersonsWord {
   /** The change was decided on these bounds. */
   readonly before: Bounds;
   readonly bounds: Bounds;
-  readonly by: string;
   /** Where a second principal is needed. */
   readonly approval?: Approving;
-  readonly reason: string;
-  readonly requestId: string;
   readonly atMs: number;
 }
 
@@ -50,15 +48,13 @@ export interface Halt {
   readonly clearedReason?: string;
 }
 
+export type PersonsResult = 'applied' | 'rejected' | 'not_sent' | 'moot';
+
 /** Acts that may need a second principal. */
 export type OperatorAction =
   /** `ofSomeAccounts`: the asking token names only some accounts. */
   | { readonly kind: 'resume'; readonly scope: Halt['scope']; readonly ofSomeAccounts?: true }
-  | {
-      readonly kind: 'resolve';
-      readonly commandId: string;
-      readonly result: 'applied' | 'rejected' | 'not_sent' | 'moot';
-    }
+  | { readonly kind: 'resolve'; readonly commandId: string; readonly result: PersonsResult }
   | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
 
 /**
@@ -89,11 +85,8 @@ export type NewApproval = Omit<Approval, 'atMs' | 'expiresAtMs'> & { readonly la
  * A second principal's word. The transaction that does the act spends the approval; where nothing
  * was done, the request waits as before.
  */
-export interface Approving {
+export interface Approving extends PersonsWord {
   readonly approvalId: string;
-  readonly by: string;
-  readonly reason: string;
-  readonly requestId: string;
 }
 
 export interface ClearingWord {

@@ -4,6 +4,17 @@ import { desc, drizzle, eq, sql } from '../drizzle.ts';
 import { auditTrail } from '../schema/principals.ts';
 import { storableJson } from '../session/write-once.ts';
 
+/** A person's act, as the audit trail records it. */
+export interface PersonsWord {
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+}
+
+/** SQL: a statement writes its act's lines with it. */
+export const intoAuditTrail =
+  'insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)';
+
 /** A line of the audit trail as exported: times in ISO 8601, the 64-bit number as text. */
 interface AuditLine {
   readonly id: string;

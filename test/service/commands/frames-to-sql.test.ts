@@ -4,7 +4,7 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { CommandRig, placePrediction } from '../../support/commands/command-rig.ts';
 
-it('a place goes through seven functions from REST to its statement in SQL', async () => {
+it('a place goes through six functions from REST to its statement in SQL', async () => {
   const rig = await CommandRig.leading();
   const stacks: string[] = [];
   const connect = async () => {
@@ -27,5 +27,5 @@ it('a place goes through seven functions from REST to its statement in SQL', asy
   const names = (stacks[0] ?? '').split('\n').map((line) => /^ +at (?:async )?(\S+)/.exec(line)?.[1] ?? '');
   const [first, last] = [names.indexOf('openCommand'), names.indexOf('CommandService.submit')];
   expect(first).toBeGreaterThan(0);
-  expect(names.slice(first, last + 1)).toHaveLength(7);
+  expect(names.slice(first, last + 1)).toHaveLength(6);
 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { present } from '../../../domain/present.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
+import type { CancelAllSelection, NewCancelAll } from '../../../store/commands/cancel-all-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, declined } from '../answer.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CommandParts, SendingTerm } from '../command-parts.ts';
-import type { CancelAll, CancelAllScope, OperatorWord } from '../commands.ts';
+import type { CancelAll, CancelAllScope, CancelAllWord } from '../commands.ts';
 import { untilAnswered } from '../until-answered.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { type ListDeps, listCancelAll } from './list-cancel-all.ts';
@@ -16,9 +16,6 @@ interface CancelAllsDeps extends CommandParts, ListDeps {
   /** The term to send under, or why nothing may be sent. */
   readonly maySend: (shard: number) => Answer<SendingTerm>;
 }
-
-/** `onLanding`: if left out, an order landing late is cancelled. */
-export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
 type CancelAllOptions = Pick<
   CommandOptions,

@@ -2,7 +2,7 @@ import type { CancelTimer } from '../../../store/commands/halts-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { type Answer, anotherLeads, type Declined, declined } from '../answer.ts';
 import type { CommandParts, SendingTerm } from '../command-parts.ts';
-import type { TimersSet } from '../commands.ts';
+import type { CancelAfter, TimersSet } from '../commands.ts';
 import type { CancelAlls } from './cancel-all.ts';
 
 interface CancelTimersDeps extends CommandParts {
@@ -10,16 +10,6 @@ interface CancelTimersDeps extends CommandParts {
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
   readonly cancelAlls: CancelAlls;
-}
-
-export interface CancelAfter {
-  readonly principal: string;
-  /** 0: disarms. */
-  readonly afterMs: number;
-  readonly accountIds: readonly string[];
-  /** The caller named no accounts: those that are not followed now are left out. */
-  readonly implied?: boolean;
-  readonly requestId: string;
 }
 
 /** Timers being changed, or fired. */

@@ -52,7 +52,7 @@ export async function listCancelAll(
   limits: ListLimits,
 ): Promise<Answer<CancelAllList>> {
   const { journal, objection } = deps;
-  const declined: { accountId: string; code: string; message: string }[] = [];
+  const declined: CancelAllList['declined'][number][] = [];
   const accountIds: string[] = [];
   for (const accountId of scope.kind === 'account' ? [scope.accountId] : scope.accountIds) {
     const objected = objection(accountId);
@@ -173,8 +173,7 @@ async function readAccount(
     return { ids: [], ...(!listed && { why: { code: 'NOT_LIVE', message } }) };
   }
   const { live } = account;
-  const read = (signal: AbortSignal) => account.lookAtOpen(signal, budget);
-  const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
+  const look = await runProbe(clock, Math.max(1, leftMs), stop, (signal) => account.lookAtOpen(signal, budget));
   if (!look.complete) {
     // Known as such, and the platform has said so once more just now.
     if (account.notEnrolled && look.error.status === 403) return { ids: [] };
