@@ -66,50 +66,38 @@ const columns = `id, kind, stream, public.time_to_ms(since) as "sinceMs", asked_
   public.time_to_ms(answered_at) as "answeredMs", result, detail`;
 
 /** The port `AccountRepairs` in Postgres. */
-export class PostgresAccountRepairs implements AccountRepairs {
-  private readonly deps: PoolDeps;
-
-  constructor(deps: PoolDeps) {
-    this.deps = deps;
-  }
-
-  /** Not tried again after a failure: the request may be there. */
-  async ask({
-    kind,
-    accountId,
-    stream,
-    sinceMs,
-    askedBy,
-    reason,
-  }: NewAccountRepair): ReturnType<AccountRepairs['ask']> {
-    const { rows } = await this.deps.pool.query<
-      { [column in keyof Row]: Row[column] | null } & { readonly followed: string }
-    >(
-      `with followed as (
-         select stream from public.accounts where account_id = $1 and ($2::text is null or stream = $2)
-       ), made as (
-         insert into public.repair_requests (kind, stream, account_id, since, asked_by, reason)
-         select $3, f.stream, $1, public.ms_to_time($4::double precision), $5, $6 from followed f
-         where (select count(*) from public.repair_requests where answered_at is null and account_id = $1 and job_id is null) < $7
-         returning *
-       )
-       select made.*, (select count(*) from followed) as followed
-       from (select 1) as always left join (select ${columns} from made) as made on true order by made.stream`,
-      [accountId, stream ?? null, kind, sinceMs ?? null, askedBy, reason, mostOpen],
-    );
-    const made = rows.filter((row): row is typeof row & Row => row.id !== null).map(toRepair);
-    if (made.length > 0) return made;
-    return rows[0]?.followed === '0' ? 'not_followed' : 'too_many';
-  }
-
-  async list(accountId: string, limit: number): Promise<readonly AccountRepair[]> {
-    const rows = await retryQuery<Row>(
-      this.deps,
-      `select ${columns} from public.repair_requests where account_id = $1 and kind in ('read', 'backfill') order by id desc limit $2`,
-      [accountId, limit],
-    );
-    return rows.map(toRepair);
-  }
+export function postgresAccountRepairs(deps: PoolDeps): AccountRepairs {
+  return {
+    /** Not tried again after a failure: the request may be there. */
+    async ask({ kind, accountId, stream, sinceMs, askedBy, reason }) {
+      const { rows } = await deps.pool.query<
+        { [column in keyof Row]: Row[column] | null } & { readonly followed: string }
+      >(
+        `with followed as (
+           select stream from public.accounts where account_id = $1 and ($2::text is null or stream = $2)
+         ), made as (
+           insert into public.repair_requests (kind, stream, account_id, since, asked_by, reason)
+           select $3, f.stream, $1, public.ms_to_time($4::double precision), $5, $6 from followed f
+           where (select count(*) from public.repair_requests where answered_at is null and account_id = $1 and job_id is null) < $7
+           returning *
+         )
+         select made.*, (select count(*) from followed) as followed
+         from (select 1) as always left join (select ${columns} from made) as made on true order by made.stream`,
+        [accountId, stream ?? null, kind, sinceMs ?? null, askedBy, reason, mostOpen],
+      );
+      const made = rows.filter((row): row is typeof row & Row => row.id !== null).map(toRepair);
+      if (made.length > 0) return made;
+      return rows[0]?.followed === '0' ? 'not_followed' : 'too_many';
+    },
+    async list(accountId, limit) {
+      const rows = await retryQuery<Row>(
+        deps,
+        `select ${columns} from public.repair_requests where account_id = $1 and kind in ('read', 'backfill') order by id desc limit $2`,
+        [accountId, limit],
+      );
+      return rows.map(toRepair);
+    },
+  };
 }
 
 function toRepair({

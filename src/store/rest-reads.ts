@@ -27,7 +27,7 @@ import { readEventHorizon, readEvents } from './orders/read-events.ts';
 import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
 import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
 import { fromRow, type RowOf, readableRows, UnreadableRowError } from './rows.ts';
-import { type PoolDeps, retryTransaction } from './session/retry-transaction.ts';
+import { type PoolDeps, repeated, retryTransaction } from './session/retry-transaction.ts';
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 
@@ -44,10 +44,7 @@ interface ExposureQuery {
 export function postgresOrderReads(deps: PoolDeps): OrderReads {
   const { clock, pool } = deps;
   const again = <T>(work: () => Promise<T>): Promise<T> => retryTransaction(deps, work);
-  const read =
-    <Args extends unknown[], Answer>(query: (from: Pool, ...args: Args) => Promise<Answer>) =>
-    (...args: Args) =>
-      again(() => query(pool, ...args));
+  const read = repeated(deps);
   /** Reads each different one once. A failing read fails only the callers that asked for it. */
   const once = <Query, Answer>(answer: (query: Query) => Promise<Answer>) => {
     const all = (queries: readonly Query[]) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
+import { postgresAccountRepairs } from '../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { answerRepairs, openRepairs } from '../../src/store/repair-requests.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
@@ -14,7 +14,7 @@ async function repairsRig() {
   for (const stream of ['account', 'prediction'] as const) await registry.save(unreadAccount('a', { stream }));
   return {
     ...rig,
-    repairs: new PostgresAccountRepairs(rig.deps),
+    repairs: postgresAccountRepairs(rig.deps),
     [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
   };
 }

@@ -8,9 +8,9 @@ import { createPostgresJournal } from '../../src/store/commands/postgres-journal
 import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
 import { endJobs } from '../../src/store/dead-letters/dead-letter-jobs.ts';
 import { countDeadLetters, newestDeadLetter } from '../../src/store/dead-letters/dead-letters.ts';
-import { PostgresDeadLetters } from '../../src/store/dead-letters/postgres-dead-letters.ts';
+import { postgresDeadLetters } from '../../src/store/dead-letters/postgres-dead-letters.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
-import { PostgresFleetActions } from '../../src/store/fleet/fleet-actions.ts';
+import { postgresFleetActions } from '../../src/store/fleet/fleet-actions.ts';
 import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import {
@@ -79,7 +79,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await shards.resume(0, 2n)).toHaveLength(2);
     expect(await freeShards(shards, 0, 2n, [0, 1])).toBe(true);
     expect((await shards.look(6_000)).members).toMatchObject([{ lane: 0, weight: 1 }]);
-    const operators = new PostgresFleetActions(deps, { expireAfterMs: 6_000 });
+    const operators = postgresFleetActions(deps, 6_000);
     const wish = { by: 'desk', reason: 'asked for', requestId: 'r-1' };
     expect(await operators.pin(0, true, wish)).toBe(true);
     expect(await operators.drain('nobody', true, wish)).toBe(false);
@@ -99,7 +99,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await registry.load()).toHaveLength(1);
     expect(await registry.openOrders('prediction', 'acct-1', 0, '', 10)).toHaveLength(1);
 
-    const deadLetters = new PostgresDeadLetters({ ...deps, readPool: pool });
+    const deadLetters = postgresDeadLetters({ ...deps, readPool: pool });
     const word = { by: 'desk', reason: 'checked', requestId: 'r' };
     expect(await countDeadLetters(pool)).toHaveLength(1);
     expect(await deadLetters.discard({ kind: 'all' }, '1', word)).toBe(true);

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { encodeOrder } from '../../domain/encode-update.ts';
 import { orderKey } from '../../domain/order.ts';
-import { PostgresFleetActions } from '../../store/fleet/fleet-actions.ts';
+import { postgresFleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
@@ -59,7 +59,7 @@ export function restServer(
       repairs,
       commands: commands.service,
       sharedClock: watches.sharedClock,
-      fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseTtlMs }),
+      fleet: postgresFleetActions({ ...deps, pool }, config.leaseTtlMs),
       forwarding: new Forwarding(
         { ...deps, http, others: fleet.directory, metrics: metrics.rest },
         {

@@ -3,11 +3,11 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore } from '../../runtime/token-store.ts';
-import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
+import { postgresAccountRepairs } from '../../store/account-repairs.ts';
 import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
 import { PostgresResultLog } from '../../store/commands/result-log.ts';
-import { PostgresDeadLetters } from '../../store/dead-letters/postgres-dead-letters.ts';
+import { postgresDeadLetters } from '../../store/dead-letters/postgres-dead-letters.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
 import { Changes } from '../../store/fleet/changes.ts';
 import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
@@ -119,8 +119,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     results: new PostgresResultLog({ ...deps, pool: commandPool, numbers: groups.numbers }),
     reads: postgresOrderReads({ ...deps, pool: readPool }),
     commandReads: postgresOrderReads({ ...deps, pool: commandReadPool }),
-    deadLetters: new PostgresDeadLetters({ ...shared, readPool }),
-    repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
+    deadLetters: postgresDeadLetters({ ...shared, readPool }),
+    repairs: postgresAccountRepairs({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore({ ...shared, noticeLost }),
     published: new PublishedTopics(pool),
     partitionRows: defaultPartitionRows,

@@ -6,6 +6,7 @@ import { cancelTimers, limits } from '../schema/halts.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import { type Approval, type Approving, type Halt, mostWaiting } from './halts-journal.ts';
 import type { JournalDeps, JournalRead, JournalWrite } from './journal-calls.ts';
+import { intoAuditTrail } from './read-audit-trail.ts';
 
 /** A halt as the SQL function `halt_json` writes it. */
 export interface StoredHalt extends Omit<Halt, 'scope'> {
@@ -200,7 +201,7 @@ export async function doAct<Result>(
         update public.approvals set approved_by = ${principal}, approved_reason = ${why}, approved_at = act.at
         from act where approval_id = ${id} and ${isDone} returning approvals.*
       ), line as (
-        insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+        ${intoAuditTrail}
         select approved_at, approved_by, 'approve', account_id, ${request}, approved_reason,
           json_build_object('approvalId', approval_id, 'action', action, 'requestedBy', requested_by) from taken)
       select result from act`,

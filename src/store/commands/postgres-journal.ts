@@ -1,5 +1,4 @@
-import type { Pool } from 'pg';
-import { retryTransaction } from '../session/retry-transaction.ts';
+import { repeated } from '../session/retry-transaction.ts';
 import type { CommandJournal } from './command-journal.ts';
 import {
   readBoundOrders,
@@ -66,9 +65,7 @@ export function createPostgresJournal(given: CommandJournalDeps): CommandJournal
     known: new KnownCommands(given),
   };
 
-  function read<Args extends unknown[], Result>(query: (from: Pool, ...args: Args) => Promise<Result>) {
-    return (...args: Args) => retryTransaction(deps, () => query(deps.pool, ...args));
-  }
+  const read = repeated(deps);
 
   function write<Args extends unknown[], Result>(statement: (to: JournalDeps, ...args: Args) => Result) {
     return (...args: Args) => statement(deps, ...args);

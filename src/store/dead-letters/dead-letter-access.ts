@@ -1,4 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
+import type { PersonsWord } from '../commands/read-audit-trail.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
 
 /** Selects rows not dealt with; a field left out is any. */
@@ -40,13 +41,6 @@ export interface DeadLetterMessage extends DeadLetterEntry {
   readonly retry?: DeadLetterRetry;
 }
 
-/** A person's act, as the audit trail records it. */
-export interface DeadLetterWord {
-  readonly by: string;
-  readonly reason: string;
-  readonly requestId: string;
-}
-
 /**
  * Rows in a job, existing or only planned. `nameless`: rows without an order to read again, so a
  * retry fails for them; 0 for a discard.
@@ -56,7 +50,7 @@ export interface JobSize {
   readonly nameless: number;
 }
 
-export interface NewDeadLetterJob extends DeadLetterWord {
+export interface NewDeadLetterJob extends PersonsWord {
   readonly jobId: string;
   readonly action: DeadLetterAction;
   readonly filter: DeadLetterFilter;
@@ -106,9 +100,9 @@ export interface DeadLetterAccess {
    * Asks the account's follower. Nothing new is asked if a request is open for the row, if the row
    * names no order, or if it was dealt with.
    */
-  retry(scope: AccountScope, id: string, word: DeadLetterWord): Promise<void>;
+  retry(scope: AccountScope, id: string, word: PersonsWord): Promise<void>;
   /** False: the row was dealt with before. */
-  discard(scope: AccountScope, id: string, word: DeadLetterWord): Promise<boolean>;
+  discard(scope: AccountScope, id: string, word: PersonsWord): Promise<boolean>;
   /**
    * The rows a job would have, counted now. A retry leaves rows out whose retry is open already.
    */
@@ -123,5 +117,5 @@ export interface DeadLetterAccess {
   /** Newest first. */
   listJobs(scope: AccountScope, limit: number): Promise<readonly DeadLetterJob[]>;
   /** Withdraws its open rows. No effect on an ended job. */
-  cancelJob(scope: AccountScope, jobId: string, word: DeadLetterWord): Promise<void>;
+  cancelJob(scope: AccountScope, jobId: string, word: PersonsWord): Promise<void>;
 }

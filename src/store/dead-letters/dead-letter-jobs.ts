@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
+import { intoAuditTrail, type PersonsWord } from '../commands/read-audit-trail.ts';
 import type { AccountScope } from '../orders/order-reads.ts';
 import { fromRow, type RowOf } from '../rows.ts';
 import type { PoolDeps } from '../session/retry-transaction.ts';
@@ -8,7 +9,6 @@ import {
   type DeadLetterAction,
   type DeadLetterFilter,
   type DeadLetterJob,
-  type DeadLetterWord,
   type JobSize,
   mostOpenJobs,
   type NewDeadLetterJob,
@@ -90,7 +90,7 @@ export async function openJob(
     `insert into public.dead_letter_jobs (job_id, action, filter, accounts, reason, asked_by, request_id${more})
      select ${add(jobId)}::uuid, ${add(action)}::text, ${add(storableJson(filter))}::json, ${add(accounts)}::text[], ${add(storableColumn(reason))}, ${add(storableColumn(by))}, ${add(requestId)}${of}`;
   const lines = (from: string) =>
-    `insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+    `${intoAuditTrail}
      select clock_timestamp(), asked_by, 'dead_letter_job', ${add(accountId ?? null)}::text, request_id, reason,
        json_build_object('jobId', job_id, 'action', action, 'filter', filter, 'rows', (select count(*) from ${from})) from job`;
   const statement =
@@ -135,7 +135,7 @@ export async function endJobs(pool: Pool): Promise<readonly EndedJob[]> {
        where j.ended_at is null and not exists (select from public.repair_requests r where r.job_id = j.job_id and r.answered_at is null)
        returning *
      ), line as (
-       insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+       ${intoAuditTrail}
        ${endLine(`ended j cross join lateral (${progress}) p`, 'p.done', 'p.failed', 'p.withdrawn')} returning detail
      )
      select detail as ended from line`,
@@ -182,7 +182,7 @@ export async function cancelJob(
   deps: PoolDeps,
   scope: AccountScope,
   jobId: string,
-  { by, reason, requestId }: DeadLetterWord,
+  { by, reason, requestId }: PersonsWord,
 ): Promise<void> {
   await writeOnce(deps, {
     text: `with job as (
@@ -191,8 +191,8 @@ export async function cancelJob(
         update public.repair_requests r set answered_at = now(), result = 'withdrawn', detail = 'the job was cancelled'
         from job where r.job_id = job.job_id and r.answered_at is null returning 1
       )
-      insert into public.audit_log (at, principal, action, request_id, reason, detail)
-      select clock_timestamp(), $3, 'dead_letter_job_cancel', $4, $5, json_build_object('jobId', job_id, 'action', action, 'withdrawn', (select count(*) from items)) from job`,
+      ${intoAuditTrail}
+      select clock_timestamp(), $3, 'dead_letter_job_cancel', null, $4, $5, json_build_object('jobId', job_id, 'action', action, 'withdrawn', (select count(*) from items)) from job`,
     values: [scopeParameter(scope), jobId, storableColumn(by), requestId, storableColumn(reason)],
   });
 }

@@ -149,6 +149,13 @@ export async function retryTransaction<T>(
   }
 }
 
+/** Makes a port's method from a read of a pool, repeated in the same way. */
+export function repeated(deps: PoolDeps) {
+  return <Args extends unknown[], Result>(read: (pool: Pool, ...args: Args) => Promise<Result>) =>
+    (...args: Args) =>
+      retryTransaction(deps, () => read(deps.pool, ...args));
+}
+
 /** The rows of one statement, repeated in the same way. */
 export async function retryQuery<Row extends object>(
   deps: PoolDeps,

@@ -11,7 +11,7 @@ import {
   type DeadLetterFilter,
   mostOpenJobs,
 } from '../../../src/store/dead-letters/dead-letter-access.ts';
-import { PostgresDeadLetters } from '../../../src/store/dead-letters/postgres-dead-letters.ts';
+import { postgresDeadLetters } from '../../../src/store/dead-letters/postgres-dead-letters.ts';
 import { maintainDeadLetters } from '../../../src/store/maintenance.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
 import type { DeadLetterRow } from '../../../src/store/orders/order-store.ts';
@@ -38,7 +38,7 @@ async function rigWith(rows: readonly Partial<DeadLetterRow>[]) {
   const put = (number: number, some: readonly Partial<DeadLetterRow>[]) =>
     rig.store.applyBatch(batch(rig.epoch, number, [], { deadLetters: some.map((row) => deadLetter(row)) }));
   expect((await put(1, rows)).kind).toBe('committed');
-  const deadLetters = new PostgresDeadLetters({ ...rig.deps, readPool: rig.pool });
+  const deadLetters = postgresDeadLetters({ ...rig.deps, readPool: rig.pool });
   const open = async (action: DeadLetterAction, filter: DeadLetterFilter = {}, scope = everything) => {
     const jobId = systemRandom.uuid();
     expect(await deadLetters.openJob(scope, { jobId, action, filter, ...word })).toBe(true);

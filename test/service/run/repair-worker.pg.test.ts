@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';
-import { PostgresAccountRepairs } from '../../../src/store/account-repairs.ts';
+import { postgresAccountRepairs } from '../../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
@@ -13,7 +13,7 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
   await using rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
   await registry.save(unreadAccount('a'));
-  const repairs = new PostgresAccountRepairs(rig.deps);
+  const repairs = postgresAccountRepairs(rig.deps);
   const said = { accountId: 'a', askedBy: 'desk', reason: 'a fill is missing' };
   await repairs.ask({ kind: 'read', ...said });
   await repairs.ask({ kind: 'backfill', sinceMs: 7_000, ...said });
@@ -44,7 +44,7 @@ describe('issue: One read that hung held up the repairs of all other accounts fo
   it('a read that hangs does not delay the reads of other accounts, and its own account has one at a time', async () => {
     await using rig = await storeRig();
     const registry = new PostgresAccountRegistry(rig.deps);
-    const repairs = new PostgresAccountRepairs(rig.deps);
+    const repairs = postgresAccountRepairs(rig.deps);
     for (const accountId of ['stuck', 'well']) await registry.save(unreadAccount(accountId));
     const ask = (accountId: string) =>
       repairs.ask({ kind: 'read', accountId, askedBy: 'desk', reason: 'a fill is missing' });

@@ -3,7 +3,7 @@ import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import { endJobs } from '../../../src/store/dead-letters/dead-letter-jobs.ts';
-import { PostgresDeadLetters } from '../../../src/store/dead-letters/postgres-dead-letters.ts';
+import { postgresDeadLetters } from '../../../src/store/dead-letters/postgres-dead-letters.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { readMigrations } from '../../../src/store/migrations.ts';
 import { atMs, newPlace } from '../../support/commands/journal-fixtures.ts';
@@ -43,7 +43,7 @@ it('a discard of many rows that was under way is carried out, and its job keeps 
   );
   expect(await rig.rows('select id from dead_letters where dealt_at is null')).toEqual([{ id: '5' }]);
   expect(await endJobs(rig.pool)).toEqual([{ jobId: open, action: 'discard', done: 3, failed: 0, withdrawn: 0 }]);
-  const jobs = await new PostgresDeadLetters({ ...rig.deps, readPool: rig.pool }).listJobs(all, 9);
+  const jobs = await postgresDeadLetters({ ...rig.deps, readPool: rig.pool }).listJobs(all, 9);
   expect(jobs.toSorted((a, b) => a.jobId.localeCompare(b.jobId))).toMatchObject([
     { jobId: open, total: 3, done: 3, endedAt: expect.any(Date) },
     { jobId: cancelled, total: 1, done: 1, withdrawn: 0, cancelledBy: 'desk' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PostgresFleetActions } from '../../../src/store/fleet/fleet-actions.ts';
+import { postgresFleetActions } from '../../../src/store/fleet/fleet-actions.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 
@@ -23,7 +23,7 @@ async function actionsRig() {
     introduction,
     members,
     lines,
-    actions: new PostgresFleetActions(rig.deps, { expireAfterMs }),
+    actions: postgresFleetActions(rig.deps, expireAfterMs),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { PersonsWord } from '../../../src/store/commands/read-audit-trail.ts';
 import type {
   DeadLetterAccess,
   DeadLetterAction,
@@ -5,7 +6,6 @@ import type {
   DeadLetterFilter,
   DeadLetterJob,
   DeadLetterMessage,
-  DeadLetterWord,
   JobSize,
   NewDeadLetterJob,
 } from '../../../src/store/dead-letters/dead-letter-access.ts';
@@ -40,14 +40,14 @@ export class MemoryDeadLetters implements DeadLetterAccess {
     return this.rows.find((row) => row.id === id && sees(scope, row.accountId));
   }
 
-  async retry(_scope: AccountScope, id: string, word: DeadLetterWord): Promise<void> {
+  async retry(_scope: AccountScope, id: string, word: PersonsWord): Promise<void> {
     this.actions.push({ retry: id, word });
     const answered = { answeredAt: new Date(3_000), result: 'failed', detail: 'not shown' } as const;
     const retry = { requestedAt: new Date(2_000), ...(this.answer === 'failed' && answered) };
     this.rows = this.rows.map((row) => (row.id === id ? { ...row, retry } : row));
   }
 
-  async discard(scope: AccountScope, id: string, word: DeadLetterWord): Promise<boolean> {
+  async discard(scope: AccountScope, id: string, word: PersonsWord): Promise<boolean> {
     this.actions.push({ discard: id, word });
     const row = await this.find(scope, id);
     this.rows = this.rows.map((each) => (each === row ? { ...each, dealtAt: new Date(4_000) } : each));
@@ -76,7 +76,7 @@ export class MemoryDeadLetters implements DeadLetterAccess {
     return this.jobs.filter(({ filter }) => sees(scope, filter.accountId));
   }
 
-  async cancelJob(_scope: AccountScope, id: string, word: DeadLetterWord): Promise<void> {
+  async cancelJob(_scope: AccountScope, id: string, word: PersonsWord): Promise<void> {
     this.actions.push({ cancel: id, word });
     this.jobs = this.jobs.map((job) =>
       job.jobId === id && job.endedAt === undefined ? { ...job, endedAt: new Date(5_000), cancelledBy: word.by } : job,

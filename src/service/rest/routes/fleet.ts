@@ -1,5 +1,6 @@
 import { fleetAnswer } from '../../../contract/fleet-answer.ts';
-import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
+import type { PersonsWord } from '../../../store/commands/read-audit-trail.ts';
+import type { FleetActions } from '../../../store/fleet/fleet-actions.ts';
 import { refuseScope, wordOf } from '../auth/operator-scope.ts';
 import { notFound } from '../request-fields.ts';
 import { ofBody, operatorAct, operatorRead, type Route, route } from '../route.ts';
@@ -58,7 +59,7 @@ export const unpinShard = fleetRoute({
 interface FleetAct extends Pick<Route, 'path' | 'operationId' | 'summary' | 'describe'> {
   readonly on: 'instance' | 'shard';
   /** False: it does not exist. */
-  readonly act: (fleet: FleetActions, id: string, word: FleetWord) => Promise<boolean>;
+  readonly act: (fleet: FleetActions, id: string, word: PersonsWord) => Promise<boolean>;
 }
 
 function fleetRoute({ on, act, ...named }: FleetAct): Route {
