@@ -120,7 +120,7 @@ function mayExistUnseen({ request, ifRevision }: Submission): boolean {
  */
 export function cancelAllObjection(
   deps: Pick<CheckDeps, 'accounts'>,
-  options: Pick<CommandOptions, 'accounts'>,
+  options: CommandOptions,
   accountId: string,
 ): Declined | undefined {
   const { streams } = deps.accounts;
@@ -132,7 +132,7 @@ export function cancelAllObjection(
 /** Why the command may not touch its account, if so. */
 export function untradedObjection(
   deps: Pick<CheckDeps, 'accounts'>,
-  options: Pick<CommandOptions, 'accounts'>,
+  options: CommandOptions,
   { kind, stream, accountId }: Submission['request'],
 ): Declined | undefined {
   const objection = accountObjection(deps, options, stream, accountId, kind === 'cancel');
@@ -149,7 +149,7 @@ export function hasLogin({ accounts }: Pick<CheckDeps, 'accounts'>, accountId: s
 /** Why no command of ours may touch the account, if so. */
 function accountObjection(
   deps: Pick<CheckDeps, 'accounts'>,
-  { accounts }: Pick<CommandOptions, 'accounts'>,
+  { accounts }: CommandOptions,
   stream: Submission['request']['stream'],
   accountId: string,
   mayBeUnknown: boolean,

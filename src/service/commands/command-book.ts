@@ -240,13 +240,8 @@ export class CommandBook {
    * on, until the returned function is called.
    */
   listen(commandId: string, listener: (command: Command) => void): () => void {
-    const listeners = this.waiters.get(commandId) ?? new Set();
-    this.waiters.set(commandId, listeners);
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.waiters.get(commandId) === listeners) this.waiters.delete(commandId);
-    };
+    add(this.waiters, commandId, listener);
+    return () => remove(this.waiters, commandId, listener);
   }
 
   isAwaited(commandId: string): boolean {
@@ -327,13 +322,13 @@ function orderKeyOf({ request, orderId: made }: Command): string | undefined {
   return orderId === undefined ? undefined : orderKey(request.stream, orderId);
 }
 
-function add<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+function add<T>(index: Map<string, Set<T>>, key: string, entry: T): void {
   const entries = index.get(key);
   if (entries === undefined) index.set(key, new Set([entry]));
   else entries.add(entry);
 }
 
-function remove<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+function remove<T>(index: Map<string, Set<T>>, key: string, entry: T): void {
   const entries = index.get(key);
   entries?.delete(entry);
   if (entries?.size === 0) index.delete(key);

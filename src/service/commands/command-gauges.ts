@@ -5,8 +5,6 @@ import { isFollowed, type Watched } from './watched.ts';
 
 type GaugesDeps = Pick<CommandParts, 'book' | 'clock' | 'metrics'>;
 
-const kinds = ['place', 'replace', 'cancel'] as const;
-
 /**
  * Counted at intervals, not at each change: a thousand unknown commands would be counted a thousand
  * times. No scrape is more frequent than this.
@@ -55,7 +53,7 @@ export class CommandGauges {
       if (awaitsVenue(command)) awaiting += 1;
       if (isFollowed(command) || command.state === 'conflict') oldestAtMs = Math.min(oldestAtMs, sentAtMs);
     }
-    for (const kind of kinds) metrics.unresolved.set({ kind }, counts[kind]);
+    for (const [kind, count] of Object.entries(counts)) metrics.unresolved.set({ kind }, count);
     metrics.awaitingVenue.set(awaiting);
     const ageMs = clock.monotonicMs() - oldestAtMs;
     metrics.oldestUnresolved.set(Number.isFinite(ageMs) ? (clock.nowMs() - ageMs) / 1000 : 0);

@@ -1,3 +1,4 @@
+import type { Command } from '../../domain/command.ts';
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Service } from '../../runtime/supervisor.ts';
@@ -35,7 +36,6 @@ import type {
 } from './commands.ts';
 import { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
-import { readOpenCommands } from './open-commands.ts';
 import { OperatorService } from './operator-service.ts';
 import { cancelAfterOfShards, cancelAllOfShards } from './over-shards.ts';
 import { PlacesUnderWay } from './places-under-way.ts';
@@ -48,6 +48,7 @@ import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
 import { CommandTraces } from './trace-commands.ts';
+import { isFollowed } from './watched.ts';
 
 interface CommandServiceDeps extends GivenParts {
   /** An account's shard. */
@@ -73,6 +74,8 @@ interface CommandsStatus extends SentAndUnresolved {
 
 /** Account reads all cancel-alls make side by side, before their first cancel. */
 const listReadsAtOnce = 32;
+/** Commands in one read of those that are open. */
+const openPageSize = 1_000;
 
 /**
  * The process's command side: all there is once, and a term for each held shard (`ShardTerm`). A
@@ -305,8 +308,25 @@ export class CommandService implements Commands, Service {
     return { kind: 'done', report: await this.resolver.probe(options) };
   }
 
-  openCommands(): Promise<Answer<OpenCommands>> {
-    return readOpenCommands(this.deps);
+  /** From the journal: a shard between two holders is in no process's memory. */
+  async openCommands(): Promise<Answer<OpenCommands>> {
+    const { journal, clock, log } = this.deps;
+    const atMs = clock.nowMs();
+    const open: Command[] = [];
+    let after: Command | undefined;
+    try {
+      do {
+        const page = await journal.unresolved(openPageSize, after);
+        open.push(...page.filter((command) => command.state === 'open' || isFollowed(command)));
+        after = page.length < openPageSize ? undefined : page.at(-1);
+        // What is journaled from now on was not open when it was asked.
+      } while (after !== undefined && after.createdAtMs <= atMs);
+    } catch (err) {
+      log.warn({ err }, 'open commands could not be read');
+      return declined('STORE_UNAVAILABLE', 'the open commands could not be read: ask again');
+    }
+    const commands = open.map(({ commandId, request: { accountId } }) => ({ commandId, accountId }));
+    return { kind: 'done', commands };
   }
 
   /** The term to send under, or why nothing may be sent. */

@@ -62,9 +62,9 @@ const maxTries = 50;
 export class CommandSteps {
   private readonly turns = new Turns();
   private readonly deps: CommandStepsDeps;
-  private readonly options: Pick<CommandOptions, 'journalBackoff' | 'haltAt'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: CommandStepsDeps, options: Pick<CommandOptions, 'journalBackoff' | 'haltAt'>) {
+  constructor(deps: CommandStepsDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }

@@ -30,9 +30,9 @@ const unreachable = declined('STORE_UNAVAILABLE', 'the database could not be rea
  */
 export class FourEyes {
   private readonly deps: FourEyesDeps;
-  private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: FourEyesDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
+  constructor(deps: FourEyesDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }

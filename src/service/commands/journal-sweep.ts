@@ -51,9 +51,9 @@ export class JournalSweep {
    */
   private readonly lost = new Map<string, { readonly neverWritten: boolean; readonly untilMs: number }>();
   private readonly deps: JournalSweepDeps;
-  private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
+  constructor(deps: JournalSweepDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }
@@ -173,51 +173,32 @@ export class JournalSweep {
   }
 }
 
-interface LandingSweepDeps extends CommandParts {
-  readonly orphans: OrphanOrders;
-}
-
 /** Commands in one query: some 10 ms on the server. */
 const landingPageSize = 2_000;
 
 /**
  * Checks all final places, however old, except those `applied` with an order, for orders carrying
- * their reference after all: when the shard is taken, and at intervals. The process may have ended
- * after it bound the order and before it said so, and commands resolved long ago are in no
- * process's memory.
- *
- * Invariant: one pass at a time, in pages, each order judged before the next one; a failed pass
- * continues from its stop.
+ * their reference after all: when the shard is taken, and at intervals, until the term is over. The
+ * process may have ended after it bound the order and before it said so, and commands resolved long
+ * ago are in no process's memory. One pass at a time, in pages, each order judged before the next
+ * one; a failed pass continues from its stop. Never rejects.
  */
-export class LandingSweep {
-  private readonly deps: LandingSweepDeps;
-  private readonly options: Pick<CommandOptions, 'journalBackoff' | 'landingSweepEveryMs'>;
-
-  constructor(deps: LandingSweepDeps, options: Pick<CommandOptions, 'journalBackoff' | 'landingSweepEveryMs'>) {
-    this.deps = deps;
-    this.options = options;
-  }
-
-  /** Runs until the term is over. Never rejects. */
-  async run(term: Term): Promise<void> {
-    const { clock } = this.deps;
-    while (!term.over.aborted) {
-      await this.look(term);
-      await clock.sleep(this.options.landingSweepEveryMs, term.over);
-    }
-  }
-
-  private async look({ fence, over }: Term): Promise<void> {
-    const { journal, orphans, log } = this.deps;
-    const onFailure = (err: unknown) =>
-      log.warn({ err }, 'places that came to nothing could not be looked through; trying again');
-    let after: string | undefined;
-    const lookOn = async () => {
-      const page = await journal.landings(fence.shard, after, landingPageSize);
-      for (const { commandId } of page.bound) if (!over.aborted) await orphans.judge(commandId);
-      after = page.next;
-    };
-    do await untilAnswered(this.deps, lookOn, { ...this.options, over, onFailure });
-    while (!over.aborted && after !== undefined);
+export async function sweepLandings(
+  deps: CommandParts & { readonly orphans: OrphanOrders },
+  options: CommandOptions,
+  { fence, over }: Term,
+): Promise<void> {
+  const { clock, journal, orphans, log } = deps;
+  const onFailure = (err: unknown) =>
+    log.warn({ err }, 'places that came to nothing could not be looked through; trying again');
+  let after: string | undefined;
+  const lookOn = async () => {
+    const page = await journal.landings(fence.shard, after, landingPageSize);
+    for (const { commandId } of page.bound) if (!over.aborted) await orphans.judge(commandId);
+    after = page.next;
+  };
+  while (!over.aborted) {
+    await untilAnswered(deps, lookOn, { ...options, over, onFailure });
+    if (after === undefined) await clock.sleep(options.landingSweepEveryMs, over);
   }
 }

@@ -18,7 +18,7 @@ import type { QuoteRead, Quotes } from './order-entry.ts';
  */
 export function judgedOf(
   accounts: FollowedAccounts,
-  { callerRefOnce }: Pick<CommandOptions, 'callerRefOnce'>,
+  { callerRefOnce }: CommandOptions,
   { principal, request, callerRef, supersedes }: Pick<Submission, 'principal' | 'request' | 'callerRef' | 'supersedes'>,
   {
     atMs,

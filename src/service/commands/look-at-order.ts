@@ -118,9 +118,9 @@ async function showsReplacing({ accounts, reads }: LookDeps, entry: Watched): Pr
 export class UnseenOrders {
   private readonly bucket: TokenBucket;
   private readonly deps: { readonly accounts: FollowedAccounts; readonly clock: Clock; readonly part?: () => number };
-  private readonly options: Pick<CommandOptions, 'probes' | 'deadlineMs'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: UnseenOrders['deps'], options: UnseenOrders['options']) {
+  constructor(deps: UnseenOrders['deps'], options: CommandOptions) {
     this.deps = deps;
     this.options = options;
     this.bucket = new TokenBucket(deps.clock, options.probes, deps.part);

@@ -97,8 +97,6 @@ interface OperatorServiceDeps extends CommandParts {
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
 }
 
-type OperatorOptions = Pick<CommandOptions, 'fourEyes' | 'approvalMs' | 'writeWithinMs'>;
-
 /**
  * The operator's acts: halt and resume, resolve, change limits, and approve another principal's
  * request. If an act needs a second principal, it is written down first (`FourEyes`); every act
@@ -109,9 +107,9 @@ export class OperatorService implements OperatorActs {
   readonly halts: OperatorActs['halts'];
   readonly approvals: FourEyes;
   private readonly deps: OperatorServiceDeps;
-  private readonly options: OperatorOptions;
+  private readonly options: CommandOptions;
 
-  constructor(deps: OperatorServiceDeps, options: OperatorOptions) {
+  constructor(deps: OperatorServiceDeps, options: CommandOptions) {
     this.halts = deps.halts;
     this.approvals = new FourEyes(deps, options);
     this.deps = deps;

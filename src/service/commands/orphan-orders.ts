@@ -31,9 +31,9 @@ export class OrphanOrders {
   private overflowed = false;
   private workers = 0;
   private readonly deps: OrphanOrdersDeps;
-  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: OrphanOrdersDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+  constructor(deps: OrphanOrdersDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }

@@ -46,9 +46,9 @@ export class ProbeWatch {
   private readonly waits = new Map<Watched, Wait>();
   private readonly accounts = new Map<string, Promise<AccountLook>>();
   private readonly deps: ProbeWatchDeps;
-  private readonly options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: ProbeWatchDeps, options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>) {
+  constructor(deps: ProbeWatchDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }

@@ -1,11 +1,11 @@
 import type { Command } from '../../domain/command.ts';
 import { resolveCommand } from '../../domain/resolve-command.ts';
 import type { Finding } from '../../domain/resolving.ts';
-import { Backoff } from '../../runtime/backoff.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandParts } from './command-parts.ts';
 import { decideFinding } from './decide-step.ts';
 import { catchUp } from './follow-orders.ts';
+import { untilAnswered } from './until-answered.ts';
 import type { Watched } from './watched.ts';
 
 interface ResolveWatchedDeps extends CommandParts {
@@ -33,9 +33,9 @@ interface Run {
 export class ResolveWatched {
   private readonly runs = new Map<Watched, Run>();
   private readonly deps: ResolveWatchedDeps;
-  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+  private readonly options: CommandOptions;
 
-  constructor(deps: ResolveWatchedDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+  constructor(deps: ResolveWatchedDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }
@@ -53,22 +53,17 @@ export class ResolveWatched {
   }
 
   private async work(entry: Watched, run: Run): Promise<void> {
-    const { clock, random, journal, book, log } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    let failing = false;
-    while ((run.again || entry.behind) && !entry.term.over.aborted) {
+    const { journal, book, log } = this.deps;
+    const { over } = entry.term;
+    const { commandId } = entry.command;
+    const onFailure = (err: unknown) => log.warn({ err, commandId }, 'a command could not be judged; trying again');
+    const judge = async () => {
       run.again = false;
-      try {
-        if (entry.behind) await catchUp(journal, book, [entry]);
-        await this.conclude(entry, run);
-      } catch (err) {
-        const { commandId } = entry.command;
-        if (!failing) log.warn({ err, commandId }, 'a command could not be judged; trying again');
-        failing = true;
-        run.again = true;
-        await clock.sleep(backoff.nextMs(), entry.term.over);
-      }
-    }
+      if (entry.behind) await catchUp(journal, book, [entry]);
+      await this.conclude(entry, run);
+    };
+    while ((run.again || entry.behind) && !over.aborted)
+      await untilAnswered(this.deps, judge, { ...this.options, over, onFailure });
     this.runs.delete(entry);
   }
 

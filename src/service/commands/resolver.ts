@@ -13,7 +13,7 @@ import type { CommandParts } from './command-parts.ts';
 import type { ProbeReport } from './commands.ts';
 import { countMisses } from './count-misses.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
-import { JournalSweep, LandingSweep } from './journal-sweep.ts';
+import { JournalSweep, sweepLandings } from './journal-sweep.ts';
 import { lookAfterRefusal, lookAtElder, lookForSuccessor } from './look-at-order.ts';
 import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
@@ -43,13 +43,14 @@ export class Resolver {
   private readonly reads: AccountReads;
   readonly watch: ProbeWatch;
   private readonly orphans: OrphanOrders;
-  private readonly landings: LandingSweep;
   private readonly looks: Parameters<typeof lookAtElder>[0];
   readonly sweep: JournalSweep;
   private readonly deps: ResolverDeps;
+  private readonly options: CommandOptions;
 
   constructor(deps: ResolverDeps, options: CommandOptions) {
     this.deps = deps;
+    this.options = options;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
       void lookForSuccessor(this.looks, entry, reference);
     const onSecondOrder = (entry: Watched) => void lookAtElder(this.looks, entry);
@@ -65,7 +66,6 @@ export class Resolver {
       { ...deps, resolving: this.resolving, adopt: (command, term) => this.adopt(command, term, false) },
       options,
     );
-    this.landings = new LandingSweep({ ...deps, orphans: this.orphans }, options);
     this.sweep = new JournalSweep({ ...deps, adopt: (command, term) => this.adopt(command, term, true) }, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
@@ -86,7 +86,7 @@ export class Resolver {
     }
     this.fallBehind(book.ofTerm(term));
     this.sweep.begin();
-    void this.landings.run(term);
+    void sweepLandings({ ...this.deps, orphans: this.orphans }, this.options, term);
   }
 
   /**

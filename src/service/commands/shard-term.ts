@@ -47,7 +47,7 @@ export class ShardTerm implements SendingTerm {
   private readonly stop = new AbortController();
   readonly stopping = this.stop.signal;
   private readonly deps: ShardTermDeps;
-  private readonly options: Pick<CommandOptions, 'haltAt'>;
+  private readonly options: CommandOptions;
 
   constructor(deps: ShardTermDeps, { shard, epoch }: HeldShard, options: CommandOptions) {
     this.deps = deps;

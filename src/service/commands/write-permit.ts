@@ -41,10 +41,10 @@ export class WritePermit {
   /** Monotonic: when the commit that permits it was asked for. */
   private askedAtMs = Number.NEGATIVE_INFINITY;
   private readonly deps: WritePermitDeps;
-  private readonly options: Pick<CommandOptions, 'writeWithinMs'>;
+  private readonly options: CommandOptions;
   private readonly scope: PermitScope;
 
-  constructor(deps: WritePermitDeps, options: Pick<CommandOptions, 'writeWithinMs'>, scope: PermitScope) {
+  constructor(deps: WritePermitDeps, options: CommandOptions, scope: PermitScope) {
     this.deps = deps;
     this.options = options;
     this.scope = scope;

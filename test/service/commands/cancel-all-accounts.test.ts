@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Answer } from '../../../src/service/commands/answer.ts';
 import { CancelAllRun, type CancelAllRunDeps } from '../../../src/service/commands/cancel-all/cancel-all-run.ts';
+import { commandDefaults } from '../../../src/service/commands/command-options.ts';
 import type { CancelAll, Journaled } from '../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../src/service/fleet/other-instances.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
@@ -256,7 +257,7 @@ describe('issue: A cancel-all went on for ever after its shard had moved, and ea
         atMs: 0,
       },
     } satisfies NewCancelAll;
-    const options = { cancelAllWindow: 4, journalBackoff: { firstMs: 100, maxMs: 1_000 } };
+    const options = { ...commandDefaults, enabled: true, accounts: [] };
     const run = new CancelAllRun(deps, record, { over: AbortSignal.abort(), fence: { shard: 0, epoch: 1n } }, options);
     let ended = false;
     void run.carryOut().then(() => {

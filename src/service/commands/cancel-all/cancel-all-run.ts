@@ -39,8 +39,6 @@ export interface CancelAllRunDeps extends Pick<CommandParts, 'clock' | 'random' 
   readonly submit: (submission: Submission, pacing?: Pacing) => Promise<Answer<Journaled>>;
 }
 
-type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBackoff'>;
-
 type Only = { readonly onlyOf: Submission['onlyOf'] };
 
 interface Cancel {
@@ -77,13 +75,13 @@ export class CancelAllRun {
   private readonly deps: CancelAllRunDeps;
   private readonly record: NewCancelAll;
   private readonly term: Term | undefined;
-  private readonly options: CancelAllRunOptions;
+  private readonly options: CommandOptions;
 
   /**
    * `term`: left out where this process may send nothing; then, and under a term that is over by
    * now, the run only reports the result.
    */
-  constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
+  constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CommandOptions) {
     this.deps = deps;
     this.record = record;
     this.term = term;

@@ -17,11 +17,6 @@ interface CancelAllsDeps extends CommandParts, ListDeps {
   readonly maySend: (shard: number) => Answer<SendingTerm>;
 }
 
-type CancelAllOptions = Pick<
-  CommandOptions,
-  'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
->;
-
 /**
  * Cancels every open order in a shard's account, or in the named accounts, or the selected ones
  * among them, with one command for each.
@@ -35,9 +30,9 @@ type CancelAllOptions = Pick<
 export class CancelAlls {
   private readonly runs = new Map<string, { readonly run: CancelAllRun; readonly shard: number }>();
   private readonly deps: CancelAllsDeps;
-  private readonly options: CancelAllOptions;
+  private readonly options: CommandOptions;
 
-  constructor(deps: CancelAllsDeps, options: CancelAllOptions) {
+  constructor(deps: CancelAllsDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
   }
