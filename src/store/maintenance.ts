@@ -48,51 +48,31 @@ export async function maintainLog(
   const dropped: string[] = [];
   for (;;) {
     if (!(await moveStates(pool, retentionMs, pause))) break;
-    const name = await dropPartition(pool, retentionMs);
-    if (name === null) break;
+    const call = "drop_log_partition($1 * interval '1 millisecond')";
+    const name = await unlessLocked<string | null>(pool, call, [retentionMs]);
+    // There is none to drop, or another session holds it at the moment.
+    if (name == null) break;
     dropped.push(name);
   }
-  const keptBy = await unlessLocked(async () => {
-    const { rows: kept } = await pool.query<{ by: string[] }>(
-      `select public.log_kept_by($1 * interval '1 millisecond') as by`,
-      [retentionMs],
-    );
-    return kept[0]?.by;
-  });
+  const keptBy = await unlessLocked<string[]>(pool, "log_kept_by($1 * interval '1 millisecond')", [retentionMs]);
   return { made: rows[0]?.made ?? [], dropped, keptBy: keptBy?.length === 0 ? undefined : keptBy };
 }
 
 /** False: `pause` ended it, and some states may still be in the oldest partition alone. */
 async function moveStates(pool: Pool, retentionMs: number, pause: MaintainLogOptions['pause']): Promise<boolean> {
   for (;;) {
-    const looked = await unlessLocked(async () => {
-      const { rows } = await pool.query<{ looked: number }>(
-        `select public.move_order_states($1 * interval '1 millisecond', $2) as looked`,
-        [retentionMs, rowsInStep],
-      );
-      return rows[0]?.looked;
-    });
+    const call = "move_order_states($1 * interval '1 millisecond', $2)";
+    const looked = await unlessLocked<number>(pool, call, [retentionMs, rowsInStep]);
     if (looked === undefined || looked === 0) return true;
     if (pause !== undefined && !(await pause())) return false;
   }
 }
 
-/** Null: there is none to drop, or another session holds it at the moment. */
-async function dropPartition(pool: Pool, retentionMs: number): Promise<string | null> {
-  const name = await unlessLocked(async () => {
-    const { rows } = await pool.query<{ name: string | null }>(
-      `select public.drop_log_partition($1 * interval '1 millisecond') as name`,
-      [retentionMs],
-    );
-    return rows[0]?.name;
-  });
-  return name ?? null;
-}
-
-/** Undefined: another session holds a table that the statement needs. */
-async function unlessLocked<T>(statement: () => Promise<T>): Promise<T | undefined> {
+/** The result of a function of ours. Undefined: another session holds a table that it needs. */
+async function unlessLocked<T>(pool: Pool, call: string, values: readonly unknown[]): Promise<T | undefined> {
   try {
-    return await statement();
+    const { rows } = await pool.query<{ result: T }>(`select public.${call} as result`, [...values]);
+    return rows[0]?.result;
   } catch (error) {
     if (sqlstateOf(error) === '55P03') return undefined;
     throw error;

@@ -1,4 +1,5 @@
 import { type Attempt, type Command, isDoubtful, isFinal } from '../../domain/command.ts';
+import { present } from '../../domain/present.ts';
 import { textArray } from '../orders/binary-array.ts';
 import { storableJson } from '../session/write-once.ts';
 import type { CommandStep, NewCommand, NewEvidence } from './command-journal.ts';
@@ -91,9 +92,9 @@ function bodyOf(command: Command, atMs: number, evidence: readonly NewEvidence[]
   const { updatedAtMs, reason, presumedAbsent, seenPendingAt, misses, attempts } = command;
   return {
     ...(updatedAtMs !== atMs && { updatedAtMs }),
-    ...(reason && { reason }),
+    reason,
     ...(presumedAbsent && { presumedAbsent }),
-    ...(seenPendingAt && { pendingRevision: seenPendingAt.revision, pendingVersion: seenPendingAt.sourceVersion }),
+    ...{ pendingRevision: seenPendingAt?.revision, pendingVersion: seenPendingAt?.sourceVersion },
     ...(misses > 0 && { misses }),
     attempts: attempts.map(briefOf),
     ...(evidence.length > 0 && { evidence }),
@@ -164,11 +165,7 @@ export function opened(asked: NewCommand, fence: Fence, sendingAtMs?: number): C
     idempotencyKey: asked.idempotencyKey,
     requestHash: asked.requestHash,
     request,
-    ...(callerRef !== undefined && { callerRef }),
-    ...(supersedes !== undefined && { supersedes }),
-    ...(orderId !== undefined && { orderId }),
-    ...(baseline && { baseline }),
-    ...(refusal && { reason: refusal, resolvedAtMs: atMs }),
+    ...present({ callerRef, supersedes, orderId, baseline, reason: refusal, resolvedAtMs: refusal && atMs }),
     state: refusal === undefined ? 'open' : 'refused',
     version: 1,
     presumedAbsent: false,
@@ -197,15 +194,11 @@ export function stepped(command: Command, step: CommandStep, fence: Fence): Comm
   const { to, atMs, orderId, seenPendingAt, misses } = step;
   const { resolvedAtMs, reason: former, ...rest } = command;
   const reason = step.reason ?? (to === command.state ? former : undefined);
-  const resolved = isFinal(to) ? { resolvedAtMs: resolvedAtMs ?? atMs } : {};
   return {
     ...rest,
-    ...resolved,
-    ...(reason && { reason }),
-    ...(orderId !== undefined && { orderId }),
+    ...present({ orderId, reason, seenPendingAt, misses }),
+    ...(isFinal(to) && { resolvedAtMs: resolvedAtMs ?? atMs }),
     presumedAbsent: to === 'unknown' && (step.presumedAbsent ?? command.presumedAbsent),
-    ...(seenPendingAt && { seenPendingAt }),
-    ...(misses !== undefined && { misses }),
     state: to,
     version: command.version + 1,
     updatedAtMs: atMs,

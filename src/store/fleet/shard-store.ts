@@ -61,15 +61,7 @@ export interface Fleet {
 }
 
 /** A process shows itself to the others with this. */
-export interface MemberIntroduction {
-  readonly weight: number;
-  readonly address: string | undefined;
-  readonly version: string;
-  readonly draining: boolean;
-  /** Left out: it is well. */
-  readonly unwell?: Unwell;
-  readonly report?: MemberReport;
-}
+export type MemberIntroduction = Pick<LaneMember, 'weight' | 'address' | 'version' | 'draining' | 'unwell' | 'report'>;
 
 /**
  * The shards, and their holders. Every write names the lane and the caller's epoch on it, and
@@ -233,10 +225,7 @@ interface KnownFleet {
   readonly parts: readonly { readonly digest: string; readonly assignments: readonly KnownAssignment[] }[];
 }
 
-interface KnownAssignment extends Omit<ShardAssignment, 'sinceMs'> {
-  readonly epoch: bigint;
-  readonly changedMs: number;
-}
+type KnownAssignment = Omit<Fleet['assignments'][number], 'sinceMs'> & Pick<AssignmentRow, 'changedMs'>;
 
 interface HeldRow {
   readonly shard: number | null;
@@ -334,13 +323,7 @@ function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: Fle
   return {
     members: members.map((member) => memberOf(member, since)),
     assignments: parts.flatMap(({ assignments }) =>
-      assignments.map(({ shard, lane, pinned, epoch, changedMs }) => ({
-        shard,
-        lane,
-        pinned,
-        epoch,
-        sinceMs: since(changedMs),
-      })),
+      assignments.map(({ changedMs, ...assignment }) => ({ ...assignment, sinceMs: since(changedMs) })),
     ),
     orphans: orphans ?? [],
   };

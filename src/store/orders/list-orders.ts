@@ -54,29 +54,24 @@ export async function loadOrders(
   pool: Pool,
   queries: readonly OrderQuery[],
 ): Promise<readonly (StoredOrder | UnreadableRowError | undefined)[]> {
-  const byScope = new Map<string, { readonly scope: AccountScope; readonly places: number[] }>();
-  for (const [place, { scope }] of queries.entries()) {
-    const name = scope.kind === 'all' ? '' : JSON.stringify(scope.accountIds);
-    const group = byScope.get(name);
-    if (group === undefined) byScope.set(name, { scope, places: [place] });
-    else group.places.push(place);
-  }
+  const byScope = Map.groupBy(queries.entries(), ([, { scope }]) =>
+    scope.kind === 'all' ? '' : JSON.stringify(scope.accountIds),
+  );
   const answers = new Array<StoredOrder | UnreadableRowError | undefined>(queries.length);
-  const load = async ({ scope, places }: { readonly scope: AccountScope; readonly places: readonly number[] }) => {
-    const asked = new Map<string, OrderQuery>();
-    for (const query of places.map((place) => queries[place] as OrderQuery)) asked.set(keyOf(query), query);
-    const found = await loadIn(pool, scope, [...asked.values()]);
-    for (const place of places) answers[place] = found.get(keyOf(queries[place] as OrderQuery));
+  const load = async (group: readonly [number, OrderQuery][]) => {
+    const found = await loadIn(pool, [...new Map(group.map(([, query]) => [keyOf(query), query])).values()]);
+    for (const [place, query] of group) answers[place] = found.get(keyOf(query));
   };
   await Promise.all([...byScope.values()].map(load));
   return answers;
 }
 
+/** All are in one scope. */
 async function loadIn(
   pool: Pool,
-  scope: AccountScope,
   queries: readonly OrderQuery[],
 ): Promise<Map<string, StoredOrder | UnreadableRowError>> {
+  const scope = queries[0]?.scope ?? { kind: 'accounts', accountIds: [] };
   const streams = textArray(queries.map(({ stream }) => stream));
   const orderIds = textArray(queries.map(({ orderId }) => orderId));
   const { rows } = await pool.query<OrderRow>({

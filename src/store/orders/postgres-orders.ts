@@ -44,7 +44,7 @@ export class PostgresOrderStore implements OrderStore {
   private readonly options: OrderStoreOptions;
 
   constructor(deps: OrderStoreDeps, options: OrderStoreOptions) {
-    this.connection = new LaneConnection({ log: deps.log }, { url: options.url });
+    this.connection = new LaneConnection(deps.log, options.url);
     this.deps = deps;
     this.options = options;
   }
@@ -225,9 +225,9 @@ class LaneConnection {
   private readonly log: Logger;
   private readonly url: string;
 
-  constructor(deps: { readonly log: Logger }, options: { readonly url: string }) {
-    this.log = deps.log;
-    this.url = options.url;
+  constructor(log: Logger, url: string) {
+    this.log = log;
+    this.url = url;
   }
 
   /**

@@ -3,38 +3,28 @@ import { sqlstateOf } from './retry-transaction.ts';
 
 /**
  * Why no session of an address can be used, in plain words: `seen`, and `fix`, the one thing to do.
- *
- * - `moved`: a pooler gives each transaction, or each statement, any free server process.
- * - `stub_locks`: a second session is given the first one's lock.
- * - `encoding`: the database can't store every letter. An order with another one would never pass.
- * - `no_triggers`: the guards of the journal are triggers, and none of them fires.
  */
 interface SessionFault {
-  readonly kind: 'moved' | 'stub_locks' | 'encoding' | 'no_triggers';
   readonly seen: string;
   readonly fix: string;
 }
 
 const moved: SessionFault = {
-  kind: 'moved',
   seen: 'a pooler in transaction or statement mode is in between: the statements of one session run in different processes of the server, so prepared statements and locks get lost',
   fix: 'Name Postgres itself in DATABASE_URL, or set the pooler to session mode for this database (PgBouncer: pool_mode = session).',
 };
 
 const lockStubs: SessionFault = {
-  kind: 'stub_locks',
   seen: 'an advisory lock that one session holds was given to a second one, so a lock on this server keeps no other session out',
   fix: 'Use Postgres itself, 15 or newer. A server that only speaks its protocol may accept locks and not hold them.',
 };
 
 const otherEncoding = (encoding: string): SessionFault => ({
-  kind: 'encoding',
   seen: `the encoding of the database is ${encoding}, and UTF8 is expected: an order with a letter that ${encoding} lacks could not be stored`,
   fix: "Make another database by `create database … template template0 encoding 'UTF8' locale 'C'`, and restore this one into it (docs/runbooks/after-restore.md).",
 });
 
 const noTriggers: SessionFault = {
-  kind: 'no_triggers',
   seen: 'session_replication_role is replica for this login, and origin is expected: no trigger and no foreign key holds, so nothing guards the journal',
   fix: 'As a superuser: `alter role … reset session_replication_role`, or the same for the database or the server.',
 };
