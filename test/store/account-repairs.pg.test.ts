@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { postgresAccountRepairs } from '../../src/store/account-repairs.ts';
-import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { answerRepairs, openRepairs } from '../../src/store/repair-requests.ts';
 import { unreadAccount } from '../support/commands/unread-account.ts';
 import { askRepair } from '../support/orders/dead-letter-rows.ts';
@@ -10,7 +10,7 @@ const said = { askedBy: 'desk', reason: 'a fill is missing' };
 
 async function repairsRig() {
   const rig = await storeRig();
-  const registry = new PostgresAccountRegistry(rig.deps);
+  const registry = postgresAccountRegistry(rig.deps);
   for (const stream of ['account', 'prediction'] as const) await registry.save(unreadAccount('a', { stream }));
   return {
     ...rig,

@@ -265,7 +265,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
       kind: 'stepped',
       command: { reason: { code: 'FOREIGN', message: 'a\u2400\ufffd' } },
     });
-    expect((await rig.journal.evidenceOf(command.commandId)).at(-1)?.detail).toEqual({
+    expect((await rig.evidenceOf(command.commandId)).at(-1)?.detail).toEqual({
       body: '\u2400\ufffd<html>',
       'n\u2400me': [null, { deep: '\ufffd' }],
       revision: '9007199254740993',

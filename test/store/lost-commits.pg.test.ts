@@ -10,7 +10,7 @@ import { storeParts } from '../../src/service/run/store-parts.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { recordAction } from '../../src/store/commands/read-audit-trail.ts';
 import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
-import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { type AfterRestoreOptions, afterRestore, type LaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { createPool } from '../../src/store/session/pool.ts';
@@ -139,7 +139,7 @@ describe('issue: After the database lost commits, some new updates never reached
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
     const lease = new Lease(clock, 3_000);
     lease.checkpoint.sawLane({ generation: 1, epoch: rig.epoch, batch: 1n });
-    const registry = new PostgresAccountRegistry({ ...rig.deps, lease });
+    const registry = postgresAccountRegistry({ ...rig.deps, lease });
     const account = unreadAccount('acct-1');
     await registry.save(account);
     await (await rig.rival()).query('update lane_batches set batch = 0');

@@ -9,7 +9,7 @@ import { PostgresResultLog } from '../../src/store/commands/result-log.ts';
 import { endJobs } from '../../src/store/dead-letters/dead-letter-jobs.ts';
 import { countDeadLetters, newestDeadLetter } from '../../src/store/dead-letters/dead-letters.ts';
 import { postgresDeadLetters } from '../../src/store/dead-letters/postgres-dead-letters.ts';
-import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { postgresFleetActions } from '../../src/store/fleet/fleet-actions.ts';
 import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
@@ -93,7 +93,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await log.savePosition(0, 2n, 'log', 1n)).toBe(true);
     expect(await log.loadPosition(0, 'log')).toBe(1n);
 
-    const registry = new PostgresAccountRegistry(deps);
+    const registry = postgresAccountRegistry(deps);
     await registry.save(unreadAccount('a'));
     await registry.save(unreadAccount('a', { sourceEpoch: 1 }));
     expect(await registry.load()).toHaveLength(1);

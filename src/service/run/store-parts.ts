@@ -8,7 +8,7 @@ import { GroupCommit } from '../../store/commands/group-commit.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
 import { PostgresResultLog } from '../../store/commands/result-log.ts';
 import { postgresDeadLetters } from '../../store/dead-letters/postgres-dead-letters.ts';
-import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../store/fleet/account-registry.ts';
 import { Changes } from '../../store/fleet/changes.ts';
 import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../store/fleet/shard-store.ts';
@@ -114,7 +114,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     changes,
     shards: new PostgresShardStore({ ...deps, pool, changes }),
     updates: new PostgresUpdateLog(shared),
-    accounts: new PostgresAccountRegistry(shared),
+    accounts: postgresAccountRegistry(shared),
     journal: createPostgresJournal({ ...acknowledging, pool: commandPool, groups }),
     results: new PostgresResultLog({ ...deps, pool: commandPool, numbers: groups.numbers }),
     reads: postgresOrderReads({ ...deps, pool: readPool }),

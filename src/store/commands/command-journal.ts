@@ -246,7 +246,6 @@ export interface CommandJournal extends CancelAllJournal, HaltsJournal {
   findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined>;
   /** Commands by attempt id. Ids that are not ours are left out. */
   findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>>;
-  evidenceOf(commandId: string): Promise<Evidence[]>;
   /**
    * Commands not final, oldest first, at most `limit`, by (createdAtMs, commandId) from above
    * `after`. `shards`: of these alone.

@@ -1,4 +1,3 @@
-import type { Evidence } from '../../domain/command.ts';
 import { decodeUpdate } from '../../domain/encode-update.ts';
 import type { Order } from '../../domain/order.ts';
 import type { BoundOrder } from '../../domain/resolving.ts';
@@ -7,7 +6,7 @@ import { fromRow, type RowOf, readableRows, readRow } from '../rows.ts';
 import { storableJson } from '../session/write-once.ts';
 import type { OpenOrder } from './cancel-all-journal.ts';
 import type { JournalPreview, Rival } from './command-journal.ts';
-import { decodeCommand, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import type { JournalRead } from './journal-calls.ts';
 
 /** The takeover of its shard has named it, and halted its account. */
@@ -85,16 +84,6 @@ export const readUnresolved: JournalRead<'unresolved'> = async (pool, limit, aft
   if (last === undefined || rows.length < limit || found.length === limit) return found;
   // A short page is the last one, so the places of those that can't be read are filled.
   return [...found, ...(await readUnresolved(pool, limit - found.length, last.command, shards))];
-};
-
-/** Everything known about one command, oldest first. */
-export const readEvidence: JournalRead<'evidenceOf'> = async (pool, commandId) => {
-  if (!isCommandId(commandId)) return [];
-  const { rows } = await pool.query<RowOf<Evidence>>(
-    `select ${evidenceColumns} from public.evidence where command_id = $1 order by number`,
-    [commandId],
-  );
-  return rows.map(fromRow<Evidence>);
 };
 
 /** Orders bound to these commands by ingest, matching or not. */

@@ -3,7 +3,7 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';
 import { postgresAccountRepairs } from '../../../src/store/account-repairs.ts';
-import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
@@ -11,7 +11,7 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 
 it('reads the newest changes for a read, and from its time on for a backfill', async () => {
   await using rig = await storeRig();
-  const registry = new PostgresAccountRegistry(rig.deps);
+  const registry = postgresAccountRegistry(rig.deps);
   await registry.save(unreadAccount('a'));
   const repairs = postgresAccountRepairs(rig.deps);
   const said = { accountId: 'a', askedBy: 'desk', reason: 'a fill is missing' };
@@ -43,7 +43,7 @@ describe('issue: One read that hung held up the repairs of all other accounts fo
   // accounts for half an hour.
   it('a read that hangs does not delay the reads of other accounts, and its own account has one at a time', async () => {
     await using rig = await storeRig();
-    const registry = new PostgresAccountRegistry(rig.deps);
+    const registry = postgresAccountRegistry(rig.deps);
     const repairs = postgresAccountRepairs(rig.deps);
     for (const accountId of ['stuck', 'well']) await registry.save(unreadAccount(accountId));
     const ask = (accountId: string) =>

@@ -56,7 +56,7 @@ describe('what is written at one moment', () => {
     ]);
     await Promise.all(steps);
     for (const { commandId } of commands)
-      expect((await group.journal.evidenceOf(commandId)).map(({ code }) => code)).toEqual([
+      expect((await rig.evidenceOf(commandId)).map(({ code }) => code)).toEqual([
         ...['prepared', 'sending', 'timeout'],
       ]);
     const lines = await rig.rows<{ command_id: string }>('select command_id from audit_log order by id');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { terminalPrecedence } from '../../../src/domain/order.ts';
-import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { batch, head, storeRig } from '../../support/orders/store-rig.ts';
 
@@ -9,7 +9,7 @@ const account = unreadAccount('acct-1', { isSim: false });
 describe('the account registry', () => {
   it('keeps what is saved last, with every digit of the instant', async () => {
     await using rig = await storeRig();
-    const registry = new PostgresAccountRegistry(rig.deps);
+    const registry = postgresAccountRegistry(rig.deps);
     await registry.save(account);
     await registry.save({ ...account, stream: 'prediction', isSim: true });
     const marks = { readUpTo: '2026-11-21T14:31:07.123456789Z', auditedUpTo: '2026-11-21T14:31:06.123456789Z' };
@@ -22,7 +22,7 @@ describe('the account registry', () => {
 
   it('takes nothing from a process that believes in an older source epoch', async () => {
     await using rig = await storeRig();
-    const registry = new PostgresAccountRegistry(rig.deps);
+    const registry = postgresAccountRegistry(rig.deps);
     await registry.save({ ...account, sourceEpoch: 2, readUpTo: 'new' });
     await registry.save({ ...account, sourceEpoch: 1, readUpTo: 'old' });
     expect(await registry.load()).toEqual([{ ...account, sourceEpoch: 2, readUpTo: 'new' }]);
@@ -32,7 +32,7 @@ describe('the account registry', () => {
 describe('the open orders of an account', () => {
   it('are those that are not terminal and were not touched since, page by page', async () => {
     await using rig = await storeRig();
-    const registry = new PostgresAccountRegistry(rig.deps);
+    const registry = postgresAccountRegistry(rig.deps);
     const statuses = [
       'pending_new',
       'new',
@@ -82,7 +82,7 @@ describe('the open orders of an account', () => {
 
   it('have those among them that were written before the clock of the database was set back', async () => {
     await using rig = await storeRig();
-    const registry = new PostgresAccountRegistry(rig.deps);
+    const registry = postgresAccountRegistry(rig.deps);
     await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads: [head('o-1', 1), head('o-2', 1)] }));
     await rig.pool.query("update orders set updated_at = now() + interval '1 hour' where order_id = 'o-1'");
     expect(await registry.openOrders('prediction', 'acct-1', 60_000, '', 100)).toMatchObject([{ orderId: 'o-1' }]);
@@ -91,7 +91,7 @@ describe('the open orders of an account', () => {
 
 it('an order is found by its id, open or ended', async () => {
   await using rig = await storeRig();
-  const registry = new PostgresAccountRegistry(rig.deps);
+  const registry = postgresAccountRegistry(rig.deps);
   const state = JSON.stringify({ updatedAt: '2026-11-21T14:31:07Z', cumQty: '100' });
   const heads = [head('open', 1), head('filled', 1, { status: 'filled', state }), head('other', 1)];
   await rig.store.applyBatch(batch(rig.epoch, 1, [], { heads }));

@@ -10,7 +10,7 @@ import { systemRandom } from '../../../src/runtime/random.ts';
 import { Ingest } from '../../../src/service/orders/ingest.ts';
 import type { UnreadableCommand } from '../../../src/store/commands/decode-command.ts';
 import { PostgresResultLog } from '../../../src/store/commands/result-log.ts';
-import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
+import { postgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
 import { PostgresLaneStore } from '../../../src/store/fleet/lane-store.ts';
 import { maintainLog } from '../../../src/store/maintenance.ts';
 import { PostgresOrderStore } from '../../../src/store/orders/postgres-orders.ts';
@@ -118,7 +118,7 @@ describe('issue: One damaged order stopped every order of its lane, its lists an
       ...{ principal: 'desk', side: 'buy', references: [place.attemptId] },
     });
     expect(await rig.journal.readOrder('account', 'ord-3')).toBeUndefined();
-    const silent = await new PostgresAccountRegistry(rig.deps).openOrders('account', 'acct-1', 0, '', 50);
+    const silent = await postgresAccountRegistry(rig.deps).openOrders('account', 'acct-1', 0, '', 50);
     expect(silent).toHaveLength(ids.length);
     expect((await rig.reads.exposure(all, undefined)).reduce((sum, row) => sum + row.openOrders, 0)).toBe(ids.length);
 

@@ -39,9 +39,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(asked.commandId)).toEqual(expected);
       expect(await rig.journal.findByKey('desk', asked.idempotencyKey)).toEqual(expected);
       expect(await rig.journal.findByAttempts([first, attemptId()])).toEqual(new Map([[first, expected]]));
-      expect(await rig.journal.evidenceOf(asked.commandId)).toMatchObject([
-        { number: 1, kind: 'note', code: 'prepared' },
-      ]);
+      expect(await rig.evidenceOf(asked.commandId)).toMatchObject([{ number: 1, kind: 'note', code: 'prepared' }]);
       expect(await rig.events()).toEqual([{ commandId: asked.commandId, version: 1, state: 'open' }]);
     });
 
@@ -67,7 +65,7 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const command = await rig.journal.find(commandId);
       expect(command?.attempts).toEqual([{ ...attempt, sendingAtMs: atMs + 7 }]);
       expect(opened).toEqual({ kind: 'opened', command });
-      expect(await rig.journal.evidenceOf(commandId)).toMatchObject([
+      expect(await rig.evidenceOf(commandId)).toMatchObject([
         { number: 1, kind: 'note', code: 'sending', attemptId: first, atMs: atMs + 7 },
       ]);
       expect(await rig.events()).toEqual([{ commandId, version: 1, state: 'open' }]);

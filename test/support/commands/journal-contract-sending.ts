@@ -26,7 +26,7 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
         version: 1,
         attempts: [{ state: 'sending', sendingAtMs: atMs + 5 }],
       });
-      expect((await rig.journal.evidenceOf(asked.commandId)).map(({ code }) => code)).toEqual(['prepared', 'sending']);
+      expect((await rig.evidenceOf(asked.commandId)).map(({ code }) => code)).toEqual(['prepared', 'sending']);
       expect(await rig.events()).toHaveLength(1);
     });
 
@@ -43,7 +43,7 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
         await rig.journal.raiseHalt(halt({ scope }));
         const held = newPlace();
         expect(await stateOf(held)).toBe('prepared');
-        expect((await rig.journal.evidenceOf(held.commandId)).map(({ code }) => code)).toEqual(['prepared']);
+        expect((await rig.evidenceOf(held.commandId)).map(({ code }) => code)).toEqual(['prepared']);
         const why = await rig.journal.markSending(held.attemptId ?? '', atMs + 5, fence);
         expect(why).toMatchObject({ code: 'PLACING_HALTED' });
         expect(await stateOf(newReplace('p-1'))).toBe('prepared');

@@ -41,7 +41,7 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
         },
       });
       expect(await rig.journal.find(command.commandId)).toEqual('command' in result && result.command);
-      expect((await rig.journal.evidenceOf(command.commandId)).at(-1)).toEqual({ number: 3, ...answer() });
+      expect((await rig.evidenceOf(command.commandId)).at(-1)).toEqual({ number: 3, ...answer() });
       expect(await rig.events()).toMatchObject([{ state: 'open' }, { version: 2, state: 'unknown' }]);
     });
 
@@ -197,7 +197,7 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
         ]),
         rig.journal.addEvidence(command.commandId, [answer('c')]),
       ]);
-      const evidence = await rig.journal.evidenceOf(command.commandId);
+      const evidence = await rig.evidenceOf(command.commandId);
       expect(evidence.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
       expect(evidence.map(({ code }) => code)).toEqual(expect.arrayContaining(['a', 'b', 'c']));
       expect((await rig.journal.find(command.commandId))?.version).toBe(command.version);
@@ -225,7 +225,7 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       expect(noted).toMatchObject({ noted: { length: 2 } });
       expect(await rig.journal.find(commandId)).toEqual({ ...command, misses: 2 });
       expect(await rig.journal.find(other.commandId)).toEqual({ ...other, misses: 1 });
-      expect((await rig.journal.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
+      expect((await rig.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
       const over = await unknown(rig.journal, newPlace(), { to: 'applied' });
       const late = { commandId: over.commandId, version: over.version, evidence };
       expect(await rig.journal.noteMisses([{ ...miss, version: version - 1 }, late], fence)).toEqual({

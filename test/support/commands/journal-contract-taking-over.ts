@@ -32,7 +32,7 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
         },
       ]);
       for (const { commandId } of commands) {
-        expect((await rig.journal.evidenceOf(commandId)).at(-1)).toMatchObject({ kind: 'note', code: 'taken_over' });
+        expect((await rig.evidenceOf(commandId)).at(-1)).toMatchObject({ kind: 'note', code: 'taken_over' });
         expect((await rig.events()).filter((event) => event.commandId === commandId)).toHaveLength(2);
       }
     });

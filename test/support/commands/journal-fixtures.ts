@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from '../../../src/domain/command.ts';
+import type { Command, Evidence } from '../../../src/domain/command.ts';
 import type { OrderView } from '../../../src/domain/order.ts';
 import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type {
@@ -13,6 +13,8 @@ import type { Fence } from '../../../src/store/commands/term.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
   readonly journal: CommandJournal;
+  /** Everything known about one command, oldest first. */
+  evidenceOf(commandId: string): Promise<readonly Evidence[]>;
   /** Events of the outbox, oldest first: which command stepped to which version and state. */
   events(): Promise<{ readonly commandId: string; readonly version: number; readonly state: string }[]>;
   /** An order as ingest has it now, bound to the place that made it where one is named. */

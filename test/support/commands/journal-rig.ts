@@ -3,6 +3,7 @@ import type { OrderView } from '../../../src/domain/order.ts';
 import type { CommandJournal, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import type { Fence } from '../../../src/store/commands/term.ts';
+import { postgresOrderReads } from '../../../src/store/rest-reads.ts';
 import { type StoreRigOptions, storeRig } from '../orders/store-rig.ts';
 import { atMs, fence } from './journal-fixtures.ts';
 
@@ -32,6 +33,10 @@ export async function journalRig(options: StoreRigOptions = {}) {
   return {
     ...rig,
     journal,
+    async evidenceOf(commandId: string) {
+      const found = await postgresOrderReads(rig.deps).findCommand({ kind: 'all' }, commandId);
+      return found?.evidence ?? [];
+    },
     /** Not by a batch: what limits count is the table, whoever writes it. */
     async show(
       { stream, orderId, accountId, instrument, status, ...rest }: OrderView,

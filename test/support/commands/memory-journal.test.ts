@@ -25,6 +25,7 @@ describe('the journal in memory', () => {
         if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches });
       },
       journal,
+      evidenceOf: async (commandId) => journal.evidenceOf(commandId),
       events: async () =>
         journal.events.map(({ command: { commandId, version, state } }) => ({ commandId, version, state })),
       [Symbol.asyncDispose]: async () => undefined,

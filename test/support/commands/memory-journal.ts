@@ -181,8 +181,9 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('findByAttempts', () => this.ofAttempts(attemptIds));
   }
 
-  evidenceOf(commandId: string): Promise<Evidence[]> {
-    return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
+  /** Everything known about one command, oldest first. */
+  evidenceOf(commandId: string): readonly Evidence[] {
+    return this.evidence.get(commandId) ?? [];
   }
 
   unresolved(
