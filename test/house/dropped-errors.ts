@@ -13,7 +13,6 @@ export const droppedErrors: Readonly<Record<string, readonly [times: number, why
   'src/service/commands/await-command.ts': [1, 'it is read again until the caller waits no more'],
   'src/service/commands/cancel-all/cancel-all-run.ts': [1, 'a cancel is shown as it was answered'],
   'src/service/commands/cancel-all/cancel-timers.ts': [1, 'a timer counts as not ended, and is tried again'],
-  'src/service/commands/command-steps.ts': [1, 'the step before has told its own caller'],
   'src/service/commands/halts.ts': [1, 'halts are read again; without the database no command is journaled'],
   'src/service/commands/operator-service.ts': [1, 'the answer says that the journal could not be reached'],
   'src/service/commands/resolver.ts': [1, 'each command is still behind, and tries for itself'],

@@ -11,8 +11,6 @@ export const reasonsForLength: Readonly<Record<string, string>> = {
   'src/observability/command-metrics.ts commandMetrics': 'a table of metrics, one entry after the other',
   'src/observability/pipeline-metrics.ts ingestMetrics': 'a table of metrics',
   'src/observability/source-metrics.ts sourceMetrics': 'a table of metrics',
-  'src/store/commands/postgres-journal.ts createPostgresJournal':
-    'a table: each method of the port and the statement that does it',
 };
 
 interface LongFunction {

@@ -101,7 +101,8 @@ export class AccountReads {
 }
 
 /**
- * One read. It ends with its deadline, or with `stop`, and a later result is ignored. Never rejects, never hangs. If it did not end well it is `failed`, and proves nothing.
+ * One read. It ends with its deadline, or with `stop`, and a later result is ignored. Never
+ * rejects, never hangs. If it did not end well it is `failed`, and proves nothing.
  */
 export async function runProbe(
   clock: Clock,

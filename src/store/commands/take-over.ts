@@ -51,7 +51,8 @@ export const takeOverCommands: JournalWrite<'takeOver'> = async (
     commands.push(...(await Promise.all(swept)));
   }
   const taken = commands.filter(({ state, resolvedAtMs }) => !isFinal(state) || (resolvedAtMs ?? 0) >= atMs - recentMs);
-  // This call may have swept some, or a try before it that had no answer: the newest stands for all.
+  // This call may have swept some, or a try before it that had no answer: the newest stands for
+  // all.
   const newest = taken.toSorted((a, b) => a.updatedAtMs - b.updatedAtMs).at(-1);
   if (newest !== undefined) checkpoint?.saw(['step', newest.commandId, newest.version, newest.updatedAtMs]);
   return taken;
