@@ -10,11 +10,10 @@ import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import { checkAlpaca } from './doctor/check-alpaca.ts';
 import { checkCallers, checkEncryption, checkSignInScreen } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
-import { checkKafka } from './doctor/check-kafka.ts';
+import { checkKafka, checkPublishedTopics } from './doctor/check-kafka.ts';
 import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
 import { checkProxies } from './doctor/check-proxies.ts';
-import { checkPublishedTopics } from './doctor/check-published-topics.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type CheckDeps, type Finding, fail, ok, warn } from './doctor/finding.ts';
 import { printable } from './io/format-text.ts';
@@ -74,16 +73,17 @@ async function examine(io: CliIo): Promise<Finding[]> {
     fetch: fetchThrough({ fetch: io.fetch, clock, proxies }),
     openSocket: wsSocketFactory(clock, wsSocketDefaults, proxies),
   };
-  const ofVenues = { platform: checkPlatformWhole, alpaca: checkAlpaca } as const;
-  const parts = await Promise.all([
-    bounded(io, 'database', checkDatabase(config, deps)),
-    bounded(io, 'kafka', checkKafka(config, deps)),
-    bounded(io, 'published topics', checkPublishedTopics(config, deps)),
-    ...Object.entries(ofVenues).flatMap(([venue, check]) =>
-      config.venues.includes(venue) ? [bounded(io, venue, check(config, deps))] : [],
-    ),
-    bounded(io, 'callers', checkCallers(config, deps)),
-  ]).finally(() => http.close());
+  const checks = {
+    database: checkDatabase,
+    kafka: checkKafka,
+    'published topics': checkPublishedTopics,
+    ...(config.venues.includes('platform') && { platform: checkPlatformWhole }),
+    ...(config.venues.includes('alpaca') && { alpaca: checkAlpaca }),
+    callers: checkCallers,
+  };
+  const parts = await Promise.all(
+    Object.entries(checks).map(([part, check]) => bounded(io, part, check(config, deps))),
+  ).finally(() => http.close());
   return [
     ok('settings', 'can be read'),
     ...warnings,

@@ -138,7 +138,10 @@ function signIn(
     {
       onOpen: () => resolve(undefined),
       onEnd: resolve,
-      ...{ onEvent: nothing, onUnreadable: nothing, onControl: nothing, onPongsMissing: nothing },
+      onEvent: nothing,
+      onUnreadable: nothing,
+      onControl: nothing,
+      onPongsMissing: nothing,
     },
   );
   return promise.finally(() => connection.terminate({ reason: 'stopped', detail: 'the check is over' }));

@@ -8,17 +8,13 @@ import { foreignSchemaFix, readSchemaVersion } from '../../store/migrations.ts';
 import { ownershipFaults } from '../../store/ownership.ts';
 import { type GrantedRole, missingGrants } from '../../store/role-grants.ts';
 import { databaseTimeMs } from '../../store/session/database-clock.ts';
-import { createPool } from '../../store/session/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/session/primary-session.ts';
 import { findPoolFault } from '../../store/session/session-fault.ts';
 import { clockReading } from '../../venue/platform/clock-reading.ts';
 import { databaseFix, databaseTrouble } from '../with-database.ts';
-import { checkCollation } from './check-collation.ts';
-import { checkConnections } from './check-connections.ts';
 import { clockFinding } from './check-platform.ts';
-import { checkReach } from './check-reach.ts';
-import { checkVacuum } from './check-vacuum.ts';
-import { type CheckDeps, type Finding, fail, ok, warn } from './finding.ts';
+import { type CheckDeps, doctorPool, type Finding, fail, ok, warn } from './finding.ts';
+import { checkCollation, checkConnections, checkReach, checkVacuum } from './silent-checks.ts';
 
 /**
  * On older ones every role may create tables in schema `public`, so the roles of the migrations
@@ -36,10 +32,7 @@ export async function checkDatabase(
 ): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
-  const pool = createPool(
-    { log },
-    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 2, server: 'any' },
-  );
+  const pool = doctorPool({ log }, config.databaseUrl, 2);
   try {
     const facts = await readFacts(pool);
     const found = [

@@ -2,11 +2,14 @@ import type { Admin } from 'kafkajs';
 import type { Config } from '../../config/config.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
+import { judgeTopicEnds, remedyOf } from '../../service/log/judge-topic-ends.ts';
 import { type KafkaOptions, kafkaOptions } from '../../service/log/kafka-options.ts';
 import { planTopics, topicFindings } from '../../service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../../service/log/topics.ts';
 import { type AdminDeps, withBrokerAt } from '../../service/log/with-admin.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { PublishedTopics } from '../../store/published-topics.ts';
+import { topicsNow } from '../accept-topic.ts';
+import { doctorPool, type Finding, fail, ok, warn } from './finding.ts';
 
 /** Checks the reach of each broker, the cluster's size, and the topics with their settings. */
 export async function checkKafka(config: Config, deps: AdminDeps): Promise<Finding[]> {
@@ -150,4 +153,24 @@ function clusterFinding(count: number, reached: number): Finding {
   if (count >= 3) return ok('kafka', `${count} brokers answer`);
   const words = count === 1 ? 'one broker answers' : `${count} brokers answer`;
   return warn('kafka', `${words}: a topic has as many copies`, 'Use three or more brokers, unless this is a test.');
+}
+
+/**
+ * Whether the topics have what was published to them. Empty before anything was published, and if
+ * the database or Kafka can't be asked: other checks say so.
+ */
+export async function checkPublishedTopics(config: Config, deps: AdminDeps): Promise<Finding[]> {
+  const { databaseUrl, kafkaBrokers } = config;
+  if (databaseUrl === undefined || kafkaBrokers === undefined) return [];
+  const pool = doctorPool(deps, databaseUrl);
+  try {
+    const published = await new PublishedTopics(pool).read();
+    const { replaced } = judgeTopicEnds(await topicsNow(deps, { ...config, kafkaBrokers }), published);
+    if (replaced.length > 0) return replaced.map((topic) => fail('published topics', topic.detail, remedyOf(topic)));
+    return published.length === 0 ? [] : [ok('published topics', 'the topics are those that were published to')];
+  } catch {
+    return [];
+  } finally {
+    await pool.end().catch(() => {});
+  }
 }

@@ -1,38 +1,30 @@
 import type { Config } from '../../config/config.ts';
 import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
-import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
 import {
   askForAccounts,
-  type CheckDeps,
   type Finding,
   fail,
   fixOfStatus,
+  type HttpCheckDeps,
   oddShape,
   ok,
   reachFix,
+  type SignInFindings,
   warn,
 } from './finding.ts';
 import { lookAtLogins, type StoredLogin } from './stored-logins.ts';
-
-type LoginCheckDeps = Omit<CheckDeps, 'fetch' | 'openSocket'>;
-
-interface LoginFindings {
-  readonly findings: readonly Finding[];
-  /** The token of the first signed-in login, for the later checks. */
-  readonly accessToken?: Secret;
-}
 
 const linkAgain = (name: string) => `tidemark link --name ${name}`;
 
 /**
  * Checks each linked login by itself, with its stored access token. The refresh token is not tried:
  * the platform would replace it, and doctor changes nothing. No finding while logins are not
- * followed.
+ * followed. The token is that of the first signed-in login.
  */
-export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
+export async function checkLogins(config: Config, deps: HttpCheckDeps): Promise<SignInFindings> {
   const { platformUrl, platformCredentials } = config;
   if (platformUrl === undefined || platformCredentials === 'client') return { findings: [] };
   const ofPlatform = { prefixes: [loginPrefix], linkAgain };
@@ -58,7 +50,7 @@ const noLogin = fail(
 
 async function checkLogin(
   { name, token }: Exclude<StoredLogin, { finding: Finding }>,
-  deps: LoginCheckDeps & { readonly platformUrl: string },
+  deps: HttpCheckDeps & { readonly platformUrl: string },
 ): Promise<Finding> {
   const part = `login ${name}`;
   const again = `Sign in again: \`${linkAgain(name)}\`.`;

@@ -9,31 +9,27 @@ import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
 import { accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '../../venue/platform/wire/user.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
-import { ClientToken, type ClientTokenDeps } from './client-token.ts';
+import { ClientToken } from './client-token.ts';
 import {
   askForAccounts,
   type Finding,
   fail,
   fixOfStatus,
   getSignedIn,
+  type HttpCheckDeps,
   oddShape,
   ok,
   reachFix,
   type SignedIn,
+  type SignInFindings,
   warn,
 } from './finding.ts';
-
-interface PlatformFindings {
-  readonly findings: readonly Finding[];
-  /** For the later checks; absent when the sign-in failed. */
-  readonly accessToken?: Secret;
-}
 
 /**
  * Checks reach, clock, sign-in by client credentials, accounts and order lists. The linked logins
  * have their own check (`checkLogins`).
  */
-export async function checkPlatform(config: Config, deps: ClientTokenDeps): Promise<PlatformFindings> {
+export async function checkPlatform(config: Config, deps: HttpCheckDeps): Promise<SignInFindings> {
   const { http, clock } = deps;
   const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
   if (platformUrl !== undefined && onlyLogins(config)) {
@@ -74,7 +70,7 @@ type SignedInFinding =
 async function signIn(
   client: ClientToken,
   platformUrl: string,
-  { http, clock }: ClientTokenDeps,
+  { http, clock }: HttpCheckDeps,
 ): Promise<SignedInFinding> {
   const minutesOf = ({ expiresAtMs }: { readonly expiresAtMs: number }) =>
     Math.round((expiresAtMs - clock.nowMs()) / 60_000);

@@ -2,13 +2,11 @@ import type { ConfigWith } from '../../config/config.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore, type TokenStore } from '../../runtime/token-store.ts';
 import { clientName, holderName } from '../../service/run/platform-parts.ts';
-import { createPool } from '../../store/session/pool.ts';
+import { sqlstateOf } from '../../store/session/retry-transaction.ts';
 import { PostgresTokenStore, tokenKeys } from '../../store/token-store.ts';
 import { acquireToken, claimMs } from '../../venue/platform/acquire-token.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
-import type { CheckDeps } from './finding.ts';
-
-export type ClientTokenDeps = Omit<CheckDeps, 'fetch' | 'openSocket'>;
+import { doctorPool, type HttpCheckDeps } from './finding.ts';
 
 type ClientTokenConfig = ConfigWith<'platformUrl' | 'platformClientId' | 'platformClientSecret'>;
 
@@ -30,13 +28,13 @@ type ClientTokenResult =
  */
 export class ClientToken {
   private readonly store: TokenStore;
-  private readonly deps: ClientTokenDeps;
+  private readonly deps: HttpCheckDeps;
   private readonly config: ClientTokenConfig;
   private readonly end: () => Promise<void>;
   private readonly holder: string;
   private generation = 0;
 
-  constructor(deps: ClientTokenDeps, config: ClientTokenConfig) {
+  constructor(deps: HttpCheckDeps, config: ClientTokenConfig) {
     this.deps = deps;
     this.config = config;
     this.holder = holderName(deps.random);
@@ -47,8 +45,7 @@ export class ClientToken {
       this.end = async () => undefined;
       return;
     }
-    const url = databaseUrl.reveal();
-    const pool = createPool(deps, { url, applicationName: 'tidemark-doctor', maxConnections: 1, server: 'any' });
+    const pool = doctorPool(deps, databaseUrl);
     this.store = new PostgresTokenStore({ ...deps, ...keys, pool });
     this.end = () => pool.end();
   }
@@ -66,7 +63,8 @@ export class ClientToken {
       // Asked first, since a server that takes no writes can't share a new one.
       await this.store.claim(clientName, this.holder, claimMs);
     } catch (error) {
-      if (isDenied(error)) return { ok: false, error: 'unread' };
+      // `insufficient_privilege` (Postgres, "Error Codes").
+      if (sqlstateOf(error) === '42501') return { ok: false, error: 'unread' };
       // No service works without such a database either, so none loses its token.
       return this.acquire(new MemoryTokenStore(this.deps));
     }
@@ -82,7 +80,10 @@ export class ClientToken {
     const result = await acquireToken(
       { ...this.deps, store },
       {
-        ...{ name: clientName, holder: this.holder, baseUrl, grant: 'client_credentials' },
+        name: clientName,
+        holder: this.holder,
+        baseUrl,
+        grant: 'client_credentials',
         credential: { clientId, clientSecret },
       },
       this.generation,
@@ -97,8 +98,3 @@ export class ClientToken {
 
 /** The checks that follow take less. */
 const leastLeftMs = 5_000;
-
-/** `insufficient_privilege` (Postgres, "Error Codes"). */
-function isDenied(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '42501';
-}

@@ -1,14 +1,25 @@
+import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { SocketFactory } from '../../service/sources/socket.ts';
+import { createPool } from '../../store/session/pool.ts';
 import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
 import { accountsMaxBytes, accountsPath } from '../../venue/platform/wire/user.ts';
 
-/** Given to each check. */
-export interface CheckDeps extends Ambient {
+/** For checks over HTTP. */
+export interface HttpCheckDeps extends Ambient {
   readonly http: Http;
+}
+
+/** Given to each check. */
+export interface CheckDeps extends HttpCheckDeps {
   readonly fetch: typeof fetch;
   readonly openSocket: SocketFactory;
+}
+
+/** Its user ends it. A standby will do. */
+export function doctorPool(deps: Pick<Ambient, 'log'>, url: Secret, maxConnections = 1): Pool {
+  return createPool(deps, { url: url.reveal(), applicationName: 'tidemark-doctor', maxConnections, server: 'any' });
 }
 
 /** The result of one check. */
@@ -25,6 +36,12 @@ export interface Finding {
 export const ok = (part: string, detail: string): Finding => ({ part, verdict: 'ok', detail });
 export const warn = (part: string, detail: string, fix: string): Finding => ({ part, verdict: 'warn', detail, fix });
 export const fail = (part: string, detail: string, fix: string): Finding => ({ part, verdict: 'fail', detail, fix });
+
+/** With a token for the later checks, if the sign-in succeeds. */
+export interface SignInFindings {
+  readonly findings: readonly Finding[];
+  readonly accessToken?: Secret;
+}
 
 /** The platform with a token for it. */
 export interface SignedIn {
@@ -46,7 +63,7 @@ export function fixOfStatus(status: number, scope: string, setting: string): str
 
 /** One read with the token; never rejects. */
 export function getSignedIn(
-  { http, accessToken }: Pick<SignedIn, 'http' | 'accessToken'>,
+  { http, accessToken }: SignedIn,
   operation: string,
   url: string,
   more: Pick<HttpRequest, 'maxBytes'> = {},

@@ -2,10 +2,9 @@ import type { Config } from '../../config/config.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { loginPrefix, type StoredToken } from '../../runtime/token-store.ts';
-import { createPool } from '../../store/session/pool.ts';
 import { sqlstateOf } from '../../store/session/retry-transaction.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
-import { type Finding, fail, warn } from './finding.ts';
+import { doctorPool, type Finding, fail, warn } from './finding.ts';
 
 /** Logins checked at once, since each may wait for its venue's deadline. */
 const atOnce = 8;
@@ -27,9 +26,7 @@ export async function lookAtLogins<Looked>(
 ): Promise<{ readonly findings: readonly Finding[]; readonly looked?: readonly Looked[] }> {
   const { databaseUrl, encryptionKey: key } = config;
   if (databaseUrl === undefined) return { findings: [] };
-  const pool = createPool(deps, {
-    ...{ url: databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1, server: 'any' },
-  });
+  const pool = doctorPool(deps, databaseUrl);
   try {
     const list = new PostgresCredentialList({ ...deps, pool });
     const rows = (await Promise.all(prefixes.map((prefix) => list.stored(prefix)))).flat();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkVacuum } from '../../../src/cli/doctor/check-vacuum.ts';
+import { checkVacuum } from '../../../src/cli/doctor/silent-checks.ts';
 import { measureStorage } from '../../../src/store/maintenance.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
