@@ -1,8 +1,9 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { z } from 'zod';
 import { deadLetterAnswer, deadLettersPage } from '../contract/dead-letter-bodies.ts';
 import type { ProgramError } from '../runtime/program-error.ts';
 import { addJobFlags, cancelJobVerb, isForAll, type JobFlags, jobsVerb, jobVerbs } from './dead-letter-jobs.ts';
+import { shaped } from './io/flag-text.ts';
 import { factsText, printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type EachVerb, each, runEach } from './rest/each-verb.ts';
@@ -11,6 +12,8 @@ import { type ListFlags, type ListVerb, listCommand } from './rest/list-verb.ts'
 import type { RestClient } from './rest/rest-client.ts';
 import { segment, waitSeconds } from './rest/rest-flags.ts';
 import { commandOf, runVerb, type Verb, verbCommand } from './rest/verb.ts';
+
+const rowId = shaped(/^\d{1,18}$/, 'It must be the number of a row.', (text) => String(BigInt(text)));
 
 const examples = `
 Examples:
@@ -85,7 +88,14 @@ export function deadLetterCommand(io: CliIo): Command {
 function rowText({ raw, retry, id, stream, accountId, orderId, reason, detail, ...times }: Row): string {
   const { observedAt, recordedAt, dealtAt } = times;
   return `${factsText({
-    ...{ id, stream, accountId: accountId ?? '-', orderId: orderId ?? '-', reason, detail, observedAt, recordedAt },
+    id,
+    stream,
+    accountId: accountId ?? '-',
+    orderId: orderId ?? '-',
+    reason,
+    detail,
+    observedAt,
+    recordedAt,
     dealtAt: dealtAt ?? '-',
     retry: retry && `${retry.result ?? 'waiting'}, asked ${retry.requestedAt}`,
   })}\n${printable(raw)}\n`;
@@ -137,11 +147,6 @@ export const rowVerbs = [
     result: (id) => ({ id, result: 'done', detail: 'discarded' }),
   }),
 ];
-
-function rowId(text: string): string {
-  if (/^\d{1,18}$/.test(text)) return String(BigInt(text));
-  throw new InvalidArgumentError('It must be the number of a row.');
-}
 
 const isWaiting = ({ result }: Result) => result === 'waiting';
 

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import { runLostAnswer } from '../demo/lost-answer/run-lost-answer.ts';
-import type { DemoFlags } from '../demo/run-demo.ts';
-import { runDemo } from '../demo/run-demo.ts';
+import { type DemoFlags, runDemo } from '../demo/run-demo.ts';
 import { addMarketFlags, wholeNumber } from '../demo/stack/start-parts.ts';
 import type { CliIo } from './io/io.ts';
 

@@ -3,13 +3,11 @@ import { z } from 'zod';
 import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
 import { usage } from '../runtime/program-error.ts';
-import { flagName, shapedNumber } from './io/flag-text.ts';
+import { flagName, wholeNumber } from './io/flag-text.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
 import { type Verb, verbCommand } from './rest/verb.ts';
-
-const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
 const examples = `
 Examples:

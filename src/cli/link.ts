@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { type AlpacaEnvironment, alpacaHosts } from '../config/venue-options.ts';
@@ -9,7 +9,7 @@ import { clientName, holderName } from '../service/run/platform-parts.ts';
 import { recordAction } from '../store/commands/read-audit-trail.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
-import { shaped, shapedNumber } from './io/flag-text.ts';
+import { numberBetween, shaped } from './io/flag-text.ts';
 import { printable } from './io/format-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
@@ -17,7 +17,9 @@ import { linkKey, readKeyPair } from './link/link-alpaca.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
 import { withDatabase } from './with-database.ts';
 
-const seconds = shapedNumber(/^[1-9]\d{0,4}$/, 'It must be a whole number of seconds above 0.');
+const seconds = shaped(/^[1-9]\d{0,4}$/, 'It must be a whole number of seconds above 0.', Number);
+
+const port = numberBetween(0, 65_535, 'It must be a port, 0 to 65535.');
 
 const loginName = shaped(/^[A-Za-z0-9._-]{1,50}$/, 'It must be up to 50 of A-Z a-z 0-9 . _ -');
 
@@ -190,9 +192,4 @@ async function printToken(
 
 function nameOf({ name = 'default' }: Flags): string {
   return name;
-}
-
-function port(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It must be a port, 0 to 65535.');
 }

@@ -53,8 +53,7 @@ async function serve(io: CliIo, flags: McpFlags): Promise<void> {
         fix: 'Give the token orders:read or ops:read; to send orders also orders:write.',
       },
     );
-  const { clock, random } = io;
-  const session = { client, previews: new PreviewBook(io), clock, random };
+  const session = { client, previews: new PreviewBook(io), clock: io.clock };
   io.stderr.write(
     `${printable(caller.principal)}: ${plural(offered.length, 'tool')}: ${offered.map(({ name }) => name).join(' ')}\n`,
   );

@@ -48,7 +48,9 @@ async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly =
   const config = readConfig(io, ['databaseUrl']);
   const { databaseUrl } = config;
   const { applied } = await migrate({
-    ...{ ...ambientOf(io, config), url: databaseUrl.reveal(), rolesOnly },
+    ...ambientOf(io, config),
+    url: databaseUrl.reveal(),
+    rolesOnly,
     ...(shards === undefined ? {} : { shards }),
   }).catch((error: unknown) => {
     throw explain(databaseUrl, error);

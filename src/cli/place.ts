@@ -144,9 +144,21 @@ function accountBody(flags: PlaceFlags): object {
   const { account: accountId, side, type, tif, ref: clientId, destination: exDestination, leg, ...others } = flags;
   const { stream, symbol, qty, price, stopPrice, currency, extendedHours, supersedes } = others;
   return {
-    ...{ accountId, stream, symbol, side: side.toUpperCase(), type: type.toUpperCase(), qty },
-    ...{ timeInForce: tif.toUpperCase(), clientId, price, stopPrice, currency, exDestination, extendedHours },
-    ...{ legs: leg?.map(legOf), supersedes },
+    accountId,
+    stream,
+    symbol,
+    side: side.toUpperCase(),
+    type: type.toUpperCase(),
+    qty,
+    timeInForce: tif.toUpperCase(),
+    clientId,
+    price,
+    stopPrice,
+    currency,
+    exDestination,
+    extendedHours,
+    legs: leg?.map(legOf),
+    supersedes,
   };
 }
 
@@ -155,8 +167,18 @@ function predictionBody(flags: PlaceFlags): object {
   const { account: accountId, qty: quantity, stopPrice: stopPx, ref: clientOrderRef, ...others } = flags;
   const { symbol, outcome, side, type, tif, price, expireTime, supersedes } = others;
   return {
-    ...{ accountId, symbol, outcome: outcome?.toUpperCase(), side: side.toLowerCase(), orderType: type.toLowerCase() },
-    ...{ timeInForce: tif.toLowerCase(), quantity, price, stopPx, expireTime, clientOrderRef, supersedes },
+    accountId,
+    symbol,
+    outcome: outcome?.toUpperCase(),
+    side: side.toLowerCase(),
+    orderType: type.toLowerCase(),
+    timeInForce: tif.toLowerCase(),
+    quantity,
+    price,
+    stopPx,
+    expireTime,
+    clientOrderRef,
+    supersedes,
   };
 }
 

@@ -14,12 +14,14 @@ import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
-import { instantFlag, numberBetween } from './io/flag-text.ts';
+import { instantFlag, numberBetween, shaped } from './io/flag-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
+
+const seqFlag = shaped(/^\d{1,18}$/, 'It must be a whole number.', BigInt);
 
 const examples = `
 Examples:
@@ -56,11 +58,6 @@ export function replayCommand(io: CliIo): Command {
     .option('--json', 'print { sent, reachedSeq, complete } as JSON')
     .addHelpText('after', examples)
     .action((flags: ReplayFlags) => replay(io, flags));
-}
-
-function seqFlag(text: string): bigint {
-  if (/^\d{1,18}$/.test(text)) return BigInt(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }
 
 function orderFlag(text: string): { stream: string; orderId: string } {

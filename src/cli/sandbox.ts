@@ -9,10 +9,8 @@ import { startAlpaca } from '../sandbox/alpaca/start-alpaca.ts';
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { wholeNumber } from './io/flag-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
-
-const wholeNumber = shapedNumber(/^\d{1,9}$/, 'It must be a whole number.');
 
 const examples = `
 Examples:

@@ -4,12 +4,10 @@ import { sentenceOf } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
 import { topicNames } from '../service/log/topics.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { positiveNumber } from './io/flag-text.ts';
 import { abortOnSignal, type CliIo, writeAtPaceOfReader } from './io/io.ts';
 import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
-
-const positive = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.');
 
 /** About as many as a whole line with a long symbol. */
 const columnsOfWholeLines = 150;
@@ -46,7 +44,7 @@ export function tailCommand(io: CliIo): Command {
     .option('--symbol <symbol>', 'only this symbol, in any spelling')
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
-    .option('--count <n>', 'end after so many', positive)
+    .option('--count <n>', 'end after so many', positiveNumber)
     .option('--wide', 'whole ids, and milliseconds, as in a pipe')
     .option('--json', 'one line of JSON for each update, exactly as it is on the topic')
     .addHelpText('after', examples)

@@ -5,13 +5,13 @@ import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError, usage } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { shaped } from './io/flag-text.ts';
 import { tableText } from './io/format-text.ts';
 import { type CliIo, printJson } from './io/io.ts';
 import { ambientOf, readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
-const tokenNumber = shapedNumber(/^[1-9]\d{0,8}$/, 'It must be the number of a token.');
+const tokenNumber = shaped(/^[1-9]\d{0,8}$/, 'It must be the number of a token.', Number);
 
 const examples = `
 Examples:
@@ -119,7 +119,10 @@ function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: Nu
 
 async function list(io: CliIo, store: PostgresPrincipalStore, { json }: ListFlags): Promise<void> {
   const active = (await store.active()).map(({ name, number, scopes: granted, accounts, expiresAtMs }) => ({
-    ...{ principal: name, number, scopes: granted, accounts },
+    principal: name,
+    number,
+    scopes: granted,
+    accounts,
     expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
   }));
   if (json) return printJson(io, active);

@@ -127,8 +127,15 @@ const faultColumns: Columns<Step> = {
   DETAIL: 'detail',
 };
 const orderColumns: Columns<Step> = {
-  ...{ PLACE: place, AT: 'at', CAUSE: 'cause', CAME: 'came', REVISION: 'revision', STATUS: 'status' },
-  ...{ CHANGED: ({ changed }: Step) => changed?.join(' '), DOUBT: 'doubt', DETAIL: 'detail' },
+  PLACE: place,
+  AT: 'at',
+  CAUSE: 'cause',
+  CAME: 'came',
+  REVISION: 'revision',
+  STATUS: 'status',
+  CHANGED: ({ changed }: Step) => changed?.join(' '),
+  DOUBT: 'doubt',
+  DETAIL: 'detail',
 };
 
 function* steps(io: CliIo, recording: ReplayedRecording, files: readonly string[]): Generator<Step> {

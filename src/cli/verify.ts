@@ -8,7 +8,7 @@ import { plannedPartitions, stateWriterId, topicNames } from '../service/log/top
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../service/log/transactional-publisher.ts';
 import { type DeadLetters, newestPayloads, writingLanes } from '../store/commands/audit-reads.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
-import { shapedNumber } from './io/flag-text.ts';
+import { shaped } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
 import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
@@ -17,7 +17,7 @@ import type { Hop, VerifyFinding } from './verify/judge-order.ts';
 import { runVerify, type VerifyDeps, type VerifyOptions, type VerifyResult } from './verify/run-verify.ts';
 import { lightLoad, withDatabase } from './with-database.ts';
 
-const seconds = shapedNumber(/^\d{1,4}$/, 'It must be whole seconds, at most 9999.');
+const seconds = shaped(/^\d{1,4}$/, 'It must be whole seconds, at most 9999.', Number);
 
 const examples = `
 Examples:

@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { commandAnswer } from '../../contract/rest-answers.ts';
+import { type CommandAnswer, commandAnswer } from '../../contract/rest-answers.ts';
 import { exitCodes } from '../../runtime/program-error.ts';
-import { shapedNumber } from '../io/flag-text.ts';
+import { positiveNumber } from '../io/flag-text.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { fixOfCode } from '../rest/rest-client.ts';
 import type { Sent } from '../rest/verb.ts';
-import { orderOf } from './unresolved-text.ts';
-
-const revision = shapedNumber(/^[1-9]\d{0,14}$/, 'It must be a whole number above 0.');
 
 /** The part of a command shown to its sender. */
 export const sentAnswer = commandAnswer.pick({
@@ -53,9 +50,14 @@ export interface RevisionFlags {
 }
 
 export function addRevisionFlag(command: Command): Command {
-  return command.option('--if-revision <n>', 'only while the order is at this revision of ours', revision);
+  return command.option('--if-revision <n>', 'only while the order is at this revision of ours', positiveNumber);
 }
 
 export function ifMatch(at: number | undefined): Readonly<Record<string, string>> {
   return at === undefined ? {} : { 'if-match': `"${at}"` };
+}
+
+/** The order's id, with its status if known. */
+export function orderOf({ orderId, orderStatus }: Pick<CommandAnswer, 'orderId' | 'orderStatus'>): string | undefined {
+  return orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`;
 }

@@ -5,7 +5,7 @@ import { idKinds } from '../../service/rest/request-fields.ts';
 import { shaped } from '../io/flag-text.ts';
 import { ageOf, factsText, formatTable, printable } from '../io/format-text.ts';
 import type { Verb } from '../rest/verb.ts';
-import { orderOf } from './unresolved-text.ts';
+import { orderOf } from './sent-command.ts';
 
 export const commandId = shaped(
   idKinds.commandId,

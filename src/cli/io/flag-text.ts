@@ -1,19 +1,23 @@
 import { InvalidArgumentError } from 'commander';
 import { respelledInstant } from '../../domain/instant.ts';
 
-/** Reads a flag whose text has this shape. `fault` is what a person sees for any other text. */
-export function shaped(shape: RegExp, fault: string): (text: string) => string {
+/**
+ * Reads a flag whose text has this shape. `fault` is what a person sees for any other text. Without
+ * `read` it stays text.
+ */
+export function shaped<T = string>(
+  shape: RegExp,
+  fault: string,
+  read = (text: string) => text as T,
+): (text: string) => T {
   return (text) => {
-    if (shape.test(text)) return text;
+    if (shape.test(text)) return read(text);
     throw new InvalidArgumentError(fault);
   };
 }
 
-/** The same for a number. */
-export function shapedNumber(shape: RegExp, fault: string): (text: string) => number {
-  const read = shaped(shape, fault);
-  return (text) => Number(read(text));
-}
+export const wholeNumber = shaped(/^\d{1,9}$/, 'It must be a whole number.', Number);
+export const positiveNumber = shaped(/^[1-9]\d{0,14}$/, 'It must be a whole number above 0.', Number);
 
 /**
  * Reads an instant, in milliseconds since the epoch; a date alone begins in UTC. A local time is
@@ -27,11 +31,15 @@ export function instantFlag(text: string): number {
 }
 
 /** A whole number in a range. */
-export function numberBetween(least: number, most: number): (text: string) => number {
+export function numberBetween(
+  least: number,
+  most: number,
+  fault = `It must be a whole number from ${least} to ${most}.`,
+): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    throw new InvalidArgumentError(fault);
   };
 }
 

@@ -3,11 +3,11 @@ import { type CommandAnswer, commandAnswer } from '../../contract/rest-answers.t
 import { ProgramError } from '../../runtime/program-error.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
-import { readCommandHistory } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';
 import { readCaller } from './previews.ts';
+import { readCommandHistory } from './read-commands.ts';
 import { commandReceipt, findByPreview, receiptShape, unansweredReceipt, waitingReceipt } from './receipt.ts';
-import { problemOf, readOnly, type Session, tool } from './tool.ts';
+import { problemOf, type Session, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 const anyId = z.string().regex(idKinds.commandId, 'must be an id as preview or commit gave it');
@@ -41,7 +41,6 @@ export const receipt = tool({
   description:
     'State, result and evidence of a command, by its previewId or its commandId. Sends nothing. Works for previews of an earlier process too, since a command is found by the key of its preview.',
   scopes: ['orders:read', 'ops:read'],
-  annotations: readOnly,
   input: z.strictObject({ id: anyId.describe('A previewId or a commandId') }),
   output: receiptShape,
   run: async (session, { id }) => {

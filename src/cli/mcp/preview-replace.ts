@@ -59,8 +59,15 @@ export const previewReplace = tool({
     const headers = { 'if-match': `"${order.revision}"` };
     const request = { method: 'PATCH', path: orderPath({ stream, orderId }), body, headers } as const;
     return preview(session, client, {
-      ...{ kind: 'replace', stream, accountId, symbol: order.order.instrument.symbol, terms: { ...asked.terms } },
-      ...{ request, order, changes: changesOf(order, asked.terms), worth: await judgedBy(client, request) },
+      kind: 'replace',
+      stream,
+      accountId,
+      symbol: order.order.instrument.symbol,
+      terms: { ...asked.terms },
+      request,
+      order,
+      changes: changesOf(order, asked.terms),
+      worth: await judgedBy(client, request),
     });
   },
 });

@@ -7,18 +7,7 @@ import { present } from '../../domain/present.ts';
 import { changeTexts, instrumentText, type ListedOrder, orderText, sizeText } from '../io/order-text.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query, segment } from '../rest/rest-flags.ts';
-import {
-  cursor,
-  excerpt,
-  noneOf,
-  pageAnswer,
-  pageLimit,
-  readOnly,
-  readPage,
-  readRest,
-  streamOfOrder,
-  tool,
-} from './tool.ts';
+import { cursor, excerpt, noneOf, pageAnswer, pageLimit, readPage, readRest, streamOfOrder, tool } from './tool.ts';
 
 export const listOrders = tool({
   name: 'list_orders',
@@ -26,7 +15,6 @@ export const listOrders = tool({
   description:
     'Lists orders as the service has them, the newest change first. Open orders only, unless includeClosed is true or a status is given. Money and quantities are decimal strings.',
   scopes: ['orders:read'],
-  annotations: readOnly,
   input: z.strictObject({
     ...toolShape(orderFilters),
     limit: pageLimit,
@@ -49,7 +37,6 @@ export const showOrder = tool({
   description:
     'One order in its newest state, and the changes that led to it, oldest first. Where there are more changes, next is the afterRevision of the next call.',
   scopes: ['orders:read'],
-  annotations: readOnly,
   input: z.strictObject({
     stream: streamOfOrder,
     orderId: platformIdText,
@@ -63,7 +50,9 @@ export const showOrder = tool({
     const path = `/v1/orders/${of}/${segment(id)}/updates${query({ limit: String(limit), after })}`;
     const { items, next } = await readRest(client, path, 'orders', updatePage);
     const history = items.map((update, at) => ({
-      ...{ revision: update.revision, occurredAt: update.occurredAt, cause: update.cause },
+      revision: update.revision,
+      occurredAt: update.occurredAt,
+      cause: update.cause,
       changes: changeTexts(update, items[at - 1]).map((change) => excerpt(change)),
     }));
     const { extra, ...order } = found.order;
@@ -101,11 +90,32 @@ export function shortOrder({ stream, orderId, accountId, revision, order }: List
     order;
   const { pendingAction, certainty, replaces, replacedBy, origin, commandId, updatedAt } = order;
   return present({
-    ...{ stream, orderId, accountId, revision },
-    ...{ symbol: instrument.symbol, outcome: instrument.outcome, legs: instrument.legs?.length },
-    ...{ side, orderType, timeInForce, status, quantity, notional, price, stopPrice },
-    ...{ workingQuantity: working.quantity, workingPrice: working.price, cumQty, leavesQty, avgPrice },
-    ...{ pendingAction, certainty, replaces, replacedBy, origin, commandId },
+    stream,
+    orderId,
+    accountId,
+    revision,
+    symbol: instrument.symbol,
+    outcome: instrument.outcome,
+    legs: instrument.legs?.length,
+    side,
+    orderType,
+    timeInForce,
+    status,
+    quantity,
+    notional,
+    price,
+    stopPrice,
+    workingQuantity: working.quantity,
+    workingPrice: working.price,
+    cumQty,
+    leavesQty,
+    avgPrice,
+    pendingAction,
+    certainty,
+    replaces,
+    replacedBy,
+    origin,
+    commandId,
     callerRef: callerRef && excerpt(callerRef),
     rejectText: rejectText && excerpt(rejectText),
     updatedAt,

@@ -4,7 +4,7 @@ import { statusAnswer } from '../../contract/status-answer.ts';
 import { present } from '../../domain/present.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { cursor, excerpt, pageAnswer, pageLimit, readOnly, readRest, tool } from './tool.ts';
+import { cursor, excerpt, pageAnswer, pageLimit, readRest, tool } from './tool.ts';
 
 const mostHalts = 20;
 
@@ -14,7 +14,6 @@ export const serviceStatus = tool({
   description:
     'The verdict on the service: whether its data can be trusted, and each doubt with its reason. Also halts in force, unresolved commands, and rows that wait.',
   scopes: ['ops:read'],
-  annotations: readOnly,
   input: z.strictObject({}),
   run: async (session) => {
     const status = await readRest(session.client(), '/v1/status', 'its state', statusAnswer);
@@ -27,18 +26,16 @@ export const serviceStatus = tool({
     return {
       lines: [verdict, ...doubts.map(({ name, detail }) => `${name}: ${detail}`)],
       data: {
-        ...{
-          at,
-          version,
-          trusted: trust.trusted,
-          doubts,
-          commands,
-          lag,
-          latency,
-          updatesPerSecond,
-          silentLossesLastHour,
-          deadLetters,
-        },
+        at,
+        version,
+        trusted: trust.trusted,
+        doubts,
+        commands,
+        lag,
+        latency,
+        updatesPerSecond,
+        silentLossesLastHour,
+        deadLetters,
         halts: halts.slice(0, mostHalts).map((halt) => ({ ...halt, reason: excerpt(halt.reason) })),
         haltsInForce: halts.length,
       },
@@ -56,7 +53,6 @@ export const listAccounts = tool({
   description:
     'The accounts of this token that the service follows, one row for each account and stream, with their state. isSim: a simulated account, without real money.',
   scopes: ['orders:read', 'ops:read'],
-  annotations: readOnly,
   input: z.strictObject({ limit: pageLimit, cursor }),
   run: async (session, { limit, cursor: from }) => {
     const page = await readAccounts(session.client(), { limit: String(limit), cursor: from });
@@ -66,7 +62,12 @@ export const listAccounts = tool({
         [accountId, stream, isSim ? 'simulated' : 'real money', state, `${openOrders} open`].join('  '),
       short: ({ accountId, stream, isSim, openOrders, state, since, lastError }) =>
         present({
-          ...{ accountId, stream, isSim, openOrders, state, since },
+          accountId,
+          stream,
+          isSim,
+          openOrders,
+          state,
+          since,
           lastError: lastError && excerpt(lastError),
         }),
     });

@@ -4,6 +4,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import { present } from '../../domain/present.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
+import { keyOf, type Preview } from './preview-book.ts';
 import {
   commandLine,
   evidencePage,
@@ -11,8 +12,7 @@ import {
   readCommandHistory,
   shortCommand,
   shortCommandShape,
-} from './command-report.ts';
-import { keyOf, type Preview } from './preview-book.ts';
+} from './read-commands.ts';
 import { readRest } from './tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 

@@ -5,7 +5,6 @@ import { streams } from '../../domain/order.ts';
 import { present } from '../../domain/present.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Scope } from '../../service/rest/auth/principal.ts';
 import { longestCursor } from '../../service/rest/cursor.ts';
 import { clip, printable } from '../io/format-text.ts';
@@ -21,7 +20,6 @@ export interface Session {
   readonly client: () => RestClient;
   readonly previews: PreviewBook;
   readonly clock: Clock;
-  readonly random: Random;
 }
 
 interface ToolParts {
@@ -30,7 +28,8 @@ interface ToolParts {
   readonly description: string;
   /** It is offered to a token with one of them. */
   readonly scopes: readonly [Scope, ...Scope[]];
-  readonly annotations: ToolAnnotations;
+  /** Left out: it changes nothing, neither here nor on the platform. */
+  readonly annotations?: ToolAnnotations;
   readonly output?: z.ZodType;
 }
 
@@ -50,7 +49,6 @@ export function tool<Shape extends z.ZodType>(
   return parts as unknown as Tool;
 }
 
-/** For a tool that changes nothing, neither here nor on the platform. */
 export const readOnly: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -140,7 +138,7 @@ const errorKey = 'tidemark/error';
 /** Registers the tools that the caller's rights allow. */
 export function addTools(server: McpServer, session: Session, offered: readonly Tool[]): void {
   let underWay = 0;
-  for (const { name, title, description, annotations, input, output, run } of offered) {
+  for (const { name, title, description, annotations = readOnly, input, output, run } of offered) {
     const config = {
       title,
       description,

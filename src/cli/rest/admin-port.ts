@@ -22,7 +22,9 @@ export async function askAdmin(
 ): Promise<{ readonly status: number; readonly body: unknown }> {
   const answer = await fetchWithin(io, `${base}${path}`, withinMs).catch((cause: unknown) => {
     throw new ProgramError(`no service answers at ${base}: ${sentenceOf(cause)}`, {
-      ...{ code: 'NO_ANSWER', exitCode, cause },
+      code: 'NO_ANSWER',
+      exitCode,
+      cause,
       fix: 'Start the service with `tidemark serve`, or name its admin port with --url.',
     });
   });
@@ -34,7 +36,8 @@ export async function askAdmin(
 
 export function notAdminPort(base: string, exitCode: number): ProgramError {
   return new ProgramError(`${base} is not the admin port of a Tidemark service`, {
-    ...{ code: 'NOT_TIDEMARK', exitCode },
+    code: 'NOT_TIDEMARK',
+    exitCode,
     fix: `Check the address: name ${adminPort} with --url, not ${restPort}.`,
   });
 }

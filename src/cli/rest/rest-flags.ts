@@ -5,7 +5,7 @@ import { securitiesStreams } from '../../domain/streams.ts';
 import { usage } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
-import { flagName } from '../io/flag-text.ts';
+import { flagName, numberBetween } from '../io/flag-text.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
@@ -72,10 +72,7 @@ export function query(parameters: Readonly<Record<string, string | undefined>>):
 
 /** Reads whole seconds, at most so many. */
 export function waitSeconds(most: number): (text: string) => number {
-  return (text) => {
-    if (/^\d{1,5}$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number of seconds, at most ${most}.`);
-  };
+  return numberBetween(0, most, `It must be a whole number of seconds, at most ${most}.`);
 }
 
 /**

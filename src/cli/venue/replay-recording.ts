@@ -94,7 +94,8 @@ export class ReplayedRecording {
     if (item.kind === 'order') return this.reduced(item, row.confirmed === true);
     const orderId = item.kind === 'foreign' ? undefined : item.orderId;
     return {
-      ...{ came: item.kind, ...(orderId !== undefined && { orderId }) },
+      came: item.kind,
+      ...(orderId !== undefined && { orderId }),
       ...(item.kind === 'unreadable' && { detail: `${item.reason}: ${item.detail}` }),
     };
   }

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readSecrets } from '../../../src/cli/link/read-secrets.ts';
+import { readSecrets } from '../../../src/cli/link/link-alpaca.ts';
 
 /** A person at a terminal, or a pipe. */
 function reading(terminal: boolean) {

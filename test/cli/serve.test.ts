@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { portsBesideAnother } from '../../src/cli/ports-beside-another.ts';
+import { portsBesideAnother } from '../../src/cli/serve.ts';
 import type { EffectiveValue } from '../../src/config/config.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
