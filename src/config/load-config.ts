@@ -58,7 +58,7 @@ export function loadConfig<K extends OptionName = never>(
   // The table parsed the values, and `Config` is inferred from it, key by key; the type checker
   // can't follow that through a loop.
   const config = Object.freeze(values) as ConfigWith<K>;
-  faults.push(...checkRules(config, env), ...names.faults);
+  faults.push(...rules.flatMap((rule) => rule(config, env) || []), ...names.faults);
   if (faults.length > 0) return { ok: false, faults, warnings: names.warnings };
   return { ok: true, config, effective, warnings: names.warnings };
 }
@@ -164,7 +164,8 @@ function sentenceOfErrno(error: unknown): string {
 }
 
 type Draft = Partial<Config>;
-type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
+/** False or undefined: it is kept. */
+type Rule = (config: Draft, env: Environment) => ConfigFault | false | undefined;
 
 const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
 
@@ -176,20 +177,15 @@ const rules: readonly Rule[] = [
   ordered('streamPingMs', 'be below', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   ordered('leaseMarginMs', 'be below', 'leaseTtlMs', 'this process would never send'),
   renewsInTime,
-  together('kafkaSslCert', 'kafkaSslKey'),
-  together('kafkaSslKey', 'kafkaSslCert'),
+  ...bothOrNone('kafkaSslCert', 'kafkaSslKey'),
   withTls('kafkaSslCa'),
   withTls('kafkaSslCert'),
   withTls('kafkaSslKey'),
-  together('kafkaSaslMechanism', 'kafkaSaslUsername'),
-  together('kafkaSaslMechanism', 'kafkaSaslPassword'),
-  together('kafkaSaslUsername', 'kafkaSaslMechanism'),
-  together('kafkaSaslPassword', 'kafkaSaslMechanism'),
-  together('authIssuer', 'authAudience'),
-  together('authIssuer', 'authJwksUrl'),
-  together('authAudience', 'authIssuer'),
-  together('authJwksUrl', 'authIssuer'),
-  together('consoleClientId', 'authIssuer'),
+  ...bothOrNone('kafkaSaslMechanism', 'kafkaSaslUsername'),
+  ...bothOrNone('kafkaSaslMechanism', 'kafkaSaslPassword'),
+  ...bothOrNone('authIssuer', 'authAudience'),
+  ...bothOrNone('authIssuer', 'authJwksUrl'),
+  needs('consoleClientId', 'authIssuer'),
   ordered(
     'haltUnresolvedAccount',
     'not be above',
@@ -198,46 +194,38 @@ const rules: readonly Rule[] = [
   ),
   breakerAboveBudget,
   (config) =>
-    config.httpHost === undefined || isLoopbackHost(config.httpHost) || signsIn(config)
-      ? undefined
-      : fault(
-          'httpHost',
-          `(${config.httpHost}) is not loopback, and callers would need no sign-in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
-        ),
+    config.httpHost !== undefined &&
+    !isLoopbackHost(config.httpHost) &&
+    !signsIn(config) &&
+    fault(
+      'httpHost',
+      `(${config.httpHost}) is not loopback, and callers would need no sign-in: set ${optionTable.authPrincipals.env}=on (tokens by \`tidemark token add\`), ${optionTable.authTokens.env} or ${optionTable.authIssuer.env}, or keep 127.0.0.1`,
+    ),
   (config) =>
-    config.fourEyes !== 'on' || signsIn(config)
-      ? undefined
-      : fault(
-          'fourEyes',
-          `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
-        ),
+    config.fourEyes === 'on' &&
+    !signsIn(config) &&
+    fault(
+      'fourEyes',
+      `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
+    ),
   (config) =>
-    config.consoleDemoUrl === undefined || (isLoopbackHost(new URL(config.consoleDemoUrl).hostname) && !signsIn(config))
-      ? undefined
-      : fault('consoleDemoUrl', 'is for the demo: it must be a loopback address, of a service without sign-in'),
-  encrypted('authIssuer'),
-  encrypted('authJwksUrl'),
-  encrypted('restUrl'),
-  ...venueAddresses.map(encrypted),
+    config.consoleDemoUrl !== undefined &&
+    (!isLoopbackHost(new URL(config.consoleDemoUrl).hostname) || signsIn(config)) &&
+    fault('consoleDemoUrl', 'is for the demo: it must be a loopback address, of a service without sign-in'),
+  ...(['authIssuer', 'authJwksUrl', 'restUrl', ...venueAddresses] as const).map(encrypted),
   withoutVersion('alpacaUrl'),
   withoutVersion('alpacaOtherUrl'),
   ofItsEnvironment('alpacaUrl'),
   ofItsEnvironment('alpacaOtherUrl'),
   ofItsEnvironment('alpacaStreamUrl'),
-  (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),
+  (config, env) => config.otlpHeaders !== undefined && encrypted('otlpEndpoint')(config, env),
   (config, env) =>
-    config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
-      ? {
-          name: 'NODE_TLS_REJECT_UNAUTHORIZED',
-          problem: 'must not be 0 in production: it lets any program pose as the platform',
-        }
-      : undefined,
+    config.environment === 'production' &&
+    env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && {
+      name: 'NODE_TLS_REJECT_UNAUTHORIZED',
+      problem: 'must not be 0 in production: it lets any program pose as the platform',
+    },
 ];
-
-/** Every broken rule, in the order of the rules. */
-function checkRules(config: Draft, env: Environment): ConfigFault[] {
-  return rules.map((rule) => rule(config, env)).filter((found) => found !== undefined);
-}
 
 type NumberOption = { [K in OptionName]: Config[K] extends number ? K : never }[OptionName];
 
@@ -288,25 +276,28 @@ function signsIn({ authIssuer, authTokens, authPrincipals }: Draft): boolean {
 /** Left out of a plain connection, it would look as if it counted. */
 function withTls(option: OptionName): Rule {
   return (config) =>
-    config[option] !== undefined && config.kafkaSsl === 'off'
-      ? fault(option, `needs ${optionTable.kafkaSsl.env}=on: the connection would be plain text`)
-      : undefined;
+    config[option] !== undefined &&
+    config.kafkaSsl === 'off' &&
+    fault(option, `needs ${optionTable.kafkaSsl.env}=on: the connection would be plain text`);
 }
 
-function together(option: OptionName, needs: OptionName): Rule {
+function bothOrNone(one: OptionName, other: OptionName): readonly Rule[] {
+  return [needs(one, other), needs(other, one)];
+}
+
+function needs(option: OptionName, other: OptionName): Rule {
   return (config) =>
-    config[option] !== undefined && config[needs] === undefined
-      ? fault(option, `needs ${optionTable[needs].env} as well`)
-      : undefined;
+    config[option] !== undefined &&
+    config[other] === undefined &&
+    fault(option, `needs ${optionTable[other].env} as well`);
 }
 
 type UrlOption = (typeof venueAddresses)[number] | 'authIssuer' | 'authJwksUrl' | 'restUrl' | 'otlpEndpoint';
 
 function withoutVersion(option: 'alpacaUrl' | 'alpacaOtherUrl'): Rule {
   return (config) =>
-    config[option]?.endsWith('/v2')
-      ? fault(option, 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version')
-      : undefined;
+    config[option]?.endsWith('/v2') &&
+    fault(option, 'must not end with /v2, as Alpaca shows it: it is the base of the API without a version');
 }
 
 /** A paper order must not be taken for one with money, and the other way round. */

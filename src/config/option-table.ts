@@ -10,6 +10,7 @@ import {
   milliseconds,
   oneOf,
   onOff,
+  overWebSocket,
   secret,
   text,
   url,
@@ -210,14 +211,14 @@ export const optionTable = {
         env: 'PLATFORM_STREAM_URL',
         describe: 'Whole address of the order stream in production.',
       },
-      ['wss', 'ws'],
+      overWebSocket,
     ),
     platformStagingStreamUrl: url(
       {
         env: 'PLATFORM_STAGING_STREAM_URL',
         describe: 'Whole address of the stream that carries prediction orders. Without it: the same as in production.',
       },
-      ['wss', 'ws'],
+      overWebSocket,
     ),
     platformClientId: text({
       env: 'PLATFORM_CLIENT_ID',

@@ -158,7 +158,7 @@ interface Range {
 /** A whole number in a range. A unit is never written with it: `5000`, not `5s`. */
 export function integer<const S extends OptionText & Range>(spec: S): Built<S, number> {
   const unit = spec.unit === undefined ? '' : ` of ${spec.unit}`;
-  const parse = (text: string): Parsed<number> => {
+  const parse = (text: string) => {
     if (/^0\d/.test(text)) return refused(`must be a whole number${unit} without a zero before it${quoted(text)}`);
     if (!/^\d+$/.test(text)) return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
     const value = Number(text);
@@ -183,7 +183,7 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
   spec: S,
 ): Built<S, S['words'][number]> {
   const list = spec.words.join(', ');
-  const parse = (text: string): Parsed<S['words'][number]> => {
+  const parse = (text: string) => {
     const given = text.toLowerCase();
     const word = spec.words.find((candidate) => candidate === (switchWords[given] ?? given));
     return word === undefined ? refused(`must be one of ${list}${quoted(text)}`) : accepted(word, word);
@@ -203,9 +203,11 @@ interface Pattern {
 
 /** Text with a given shape. */
 export function text<const S extends OptionText & Pattern>(spec: S): Built<S, string> {
-  const parse = (value: string): Parsed<string> =>
-    spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
-  return { ...spec, kind: spec.shape, parse };
+  return {
+    ...spec,
+    kind: spec.shape,
+    parse: (value) => (spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`)),
+  };
 }
 
 /**
@@ -214,7 +216,7 @@ export function text<const S extends OptionText & Pattern>(spec: S): Built<S, st
  */
 export function host<const S extends OptionText>(spec: S): Built<S, string> {
   const kind = 'a host name or an IP address';
-  const parse = (text: string): Parsed<string> => {
+  const parse = (text: string) => {
     const bare = bareHost(text);
     const isHost = isIPv6(bare) || (bare === text && /^[0-9A-Za-z._-]{1,253}$/.test(text));
     return isHost ? accepted(bare, bare) : refused(`must be ${kind}, without a port`);
@@ -224,7 +226,7 @@ export function host<const S extends OptionText>(spec: S): Built<S, string> {
 
 /** Words separated by commas, none twice. */
 export function list<const S extends OptionText & Pattern>(spec: S): Built<S, readonly string[]> {
-  const parse = (value: string): Parsed<readonly string[]> => {
+  const parse = (value: string) => {
     const words = value.split(',').map((word) => word.trim());
     const wrong = words.findIndex((word) => !spec.pattern.test(word));
     if (wrong !== -1) return refused(`must be ${spec.shape}; item ${wrong + 1} of ${words.length} is not`);
@@ -236,20 +238,15 @@ export function list<const S extends OptionText & Pattern>(spec: S): Built<S, re
   return { ...spec, kind: spec.shape, refusesBlank: true, parse };
 }
 
-/**
- * A whole address without credentials, query or fragment, as written: an issuer is compared by its
- * text.
- */
-export function url<const S extends OptionText>(spec: S, schemes = overHttp): Built<S, string> {
-  return address(spec, schemes, (text) => text);
-}
-
-/** The same, without a slash at its end, so paths can be appended. */
+/** An address without a slash at its end, so paths can be appended. */
 export function baseUrl<const S extends OptionText>(spec: S, schemes = overHttp): Built<S, string> {
-  return address(spec, schemes, (text) => text.replace(/\/+$/, ''));
+  return url(spec, schemes, (text) => text.replace(/\/+$/, ''));
 }
 
 const overHttp = ['https', 'http'];
+
+/** For a stream's address. */
+export const overWebSocket = ['wss', 'ws'];
 
 /** `https:// or http://` */
 function schemeWords(schemes: readonly string[]): string {
@@ -279,12 +276,16 @@ function parseAddress(text: string, schemes: readonly string[]): URL | { readonl
 const unreadableParts =
   'a port is a number from 1 to 65535, an IPv6 address stands in brackets, and in a password each of / ? # [ ] @ % is percent-encoded (%2F for /)';
 
-function address<const S extends OptionText>(
+/**
+ * A whole address without credentials, query or fragment. Without `shape` it stays as written: an
+ * issuer is compared by its text.
+ */
+export function url<const S extends OptionText>(
   spec: S,
-  schemes: readonly string[],
-  shape: (text: string) => string,
+  schemes = overHttp,
+  shape = (text: string) => text,
 ): Built<S, string> {
-  const parse = (value: string): Parsed<string> => {
+  const parse = (value: string) => {
     const parsed = parseAddress(value, schemes);
     if ('problem' in parsed) return refused(parsed.problem);
     if (parsed.username !== '' || parsed.password !== '')
@@ -300,7 +301,7 @@ function address<const S extends OptionText>(
 export function secret<const S extends OptionText & Pick<Pattern, 'shape'> & Partial<Pattern>>(
   spec: S,
 ): Built<S, Secret> {
-  const parse = (value: string): Parsed<Secret> => {
+  const parse = (value: string) => {
     if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
     if (spec.pattern === undefined && /[\r\n]/.test(value)) return refused('must be one line');
     return accepted(new Secret(value), '[redacted]');
@@ -311,7 +312,7 @@ export function secret<const S extends OptionText & Pick<Pattern, 'shape'> & Par
 /** An address that may carry a password: a secret as a whole, printed with the password masked. */
 export function databaseUrl<const S extends OptionText>(spec: S): Built<S, Secret> {
   const schemes = ['postgres', 'postgresql'];
-  const parse = (value: string): Parsed<Secret> => {
+  const parse = (value: string) => {
     const problem = databaseAddressProblem(value);
     if (problem !== undefined) return refused(problem);
     const parsed = parseAddress(value, schemes);
@@ -336,7 +337,7 @@ function maskedUrl(parsed: URL): string {
  */
 export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {
   const shape = 'name:sha256:scopes:accounts, several separated by blanks or lines';
-  const parse = (value: string): Parsed<readonly StaticToken[]> => {
+  const parse = (value: string) => {
     const tokens = parseStaticTokens(value);
     if ('wrong' in tokens)
       return refused(

@@ -16,7 +16,7 @@ export const venueAddresses = [
 
 /**
  * The variables with a venue's address whose traffic others on the way can read. In production
- * they are refused (`checkRules`); elsewhere they are only reported.
+ * they are refused (load-config.ts); elsewhere they are only reported.
  */
 export function unencryptedAddresses(config: Config): readonly string[] {
   return venueAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);

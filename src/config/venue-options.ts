@@ -1,5 +1,5 @@
 import type { Secret } from '../runtime/secret.ts';
-import { baseUrl, inGroup, list, oneOf, secret, text, url } from './option.ts';
+import { baseUrl, inGroup, list, oneOf, overWebSocket, secret, text, url } from './option.ts';
 
 /** Alpaca's own, by environment. */
 export const alpacaHosts = { paper: 'paper-api.alpaca.markets', live: 'api.alpaca.markets' } as const;
@@ -53,7 +53,7 @@ export const venueOptions = {
         env: 'ALPACA_STREAM_URL',
         describe: 'Whole address of the stream. Without it: `/stream` under the base.',
       },
-      ['wss', 'ws'],
+      overWebSocket,
     ),
   }),
 } as const;
