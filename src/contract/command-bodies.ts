@@ -58,47 +58,48 @@ const legBody = namedBody('OrderLeg', 'One leg of an option order, as it is plac
   positionEffect: z.enum(['OPEN', 'CLOSE']),
 });
 
+const accountFields = z.strictObject({
+  accountId: placedAccountText.optional().describe('Required, unless tradingAccountId is given'),
+  stream: securitiesStream.optional(),
+  tradingAccountId: placedAccountText.optional().describe('Another name of accountId'),
+  symbol: symbolText(20),
+  side: accountSide,
+  type: accountType,
+  qty: positiveDecimal,
+  timeInForce: accountTimeInForce,
+  clientId: plainTextField(0, 50)
+    .overwrite(canonicalReference)
+    .optional()
+    .describe("The caller's own reference: carried as callerRef, the platform sees ours"),
+  price: decimalText.optional().describe('LIMIT and STOP_LIMIT only, and required there'),
+  stopPrice: decimalText.optional().describe('STOP and STOP_LIMIT only, and required there'),
+  currency: z
+    .string()
+    .regex(/^(?:[A-Za-z]{3})?$/, 'must be a code of 3 letters')
+    .optional()
+    .describe('Empty or left out: USD'),
+  exDestination: z
+    .string()
+    .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
+    .optional()
+    .describe('Sent in upper case; empty: left out'),
+  extendedHours: z
+    .boolean()
+    .optional()
+    .describe('Also before and after the regular session: LIMIT for DAY or GTC, on a stream whose venue has it'),
+  legs: z
+    .array(legBody)
+    .max(4, 'must have at most 4 legs')
+    .optional()
+    .describe('None: equity; 1: option; 2 to 4: multi-leg'),
+  supersedes,
+});
+
 /**
  * `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the
  * endpoint; legs by docs/platform-assumptions.md.
  */
-export const placeAccountBody = z
-  .strictObject({
-    accountId: placedAccountText.optional().describe('Required, unless tradingAccountId is given'),
-    stream: securitiesStream.optional(),
-    tradingAccountId: placedAccountText.optional().describe('Another name of accountId'),
-    symbol: symbolText(20),
-    side: accountSide,
-    type: accountType,
-    qty: positiveDecimal,
-    timeInForce: accountTimeInForce,
-    clientId: plainTextField(0, 50)
-      .overwrite(canonicalReference)
-      .optional()
-      .describe("The caller's own reference: carried as callerRef, the platform sees ours"),
-    price: decimalText.optional().describe('LIMIT and STOP_LIMIT only, and required there'),
-    stopPrice: decimalText.optional().describe('STOP and STOP_LIMIT only, and required there'),
-    currency: z
-      .string()
-      .regex(/^(?:[A-Za-z]{3})?$/, 'must be a code of 3 letters')
-      .optional()
-      .describe('Empty or left out: USD'),
-    exDestination: z
-      .string()
-      .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
-      .optional()
-      .describe('Sent in upper case; empty: left out'),
-    extendedHours: z
-      .boolean()
-      .optional()
-      .describe('Also before and after the regular session: LIMIT for DAY or GTC, on a stream whose venue has it'),
-    legs: z
-      .array(legBody)
-      .max(4, 'must have at most 4 legs')
-      .optional()
-      .describe('None: equity; 1: option; 2 to 4: multi-leg'),
-    supersedes,
-  })
+export const placeAccountBody = accountFields
   .superRefine(checkAccountRules, beside)
   .meta({ id: 'PlaceOrderRequest', description: 'Equity or option order request' });
 export type PlaceAccountBody = z.input<typeof placeAccountBody>;
@@ -171,22 +172,7 @@ export function withoutNulls(body: unknown): unknown {
 
 export type Context = z.core.$RefinementCtx;
 
-/**
- * The fields the rules read. Written out, since the shape's own type would depend on the check that
- * is part of it.
- */
-interface AccountFields {
-  readonly accountId?: string | undefined;
-  readonly tradingAccountId?: string | undefined;
-  readonly stream?: string | undefined;
-  readonly type: string;
-  readonly side: string;
-  readonly timeInForce: string;
-  readonly extendedHours?: boolean | undefined;
-  readonly price?: string | undefined;
-  readonly stopPrice?: string | undefined;
-  readonly legs?: readonly { readonly side: string }[] | undefined;
-}
+type AccountFields = z.infer<typeof accountFields>;
 
 function checkAccountRules(body: AccountFields, context: Context): void {
   const { accountId, tradingAccountId, type, side } = body;

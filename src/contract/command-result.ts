@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { commandResultSchema } from '../domain/encode-command-result.ts';
 import { instant, int64 } from './normalised-order.ts';
-import { attempt, reason, replacedOrderId } from './rest-answers.ts';
-import { commandKind, commandState, named, orderStatus, result, stream } from './words.ts';
+import { attempt, commandAnswer } from './rest-answers.ts';
+import { named, orderStatus } from './words.ts';
 
-const { epoch: _epoch, ...attemptFields } = attempt.shape;
-const attemptRecord = named('ResultAttempt', 'One write to the platform, as the topic has it', attemptFields);
+const attemptRecord = named(
+  'ResultAttempt',
+  'One write to the platform, as the topic has it',
+  attempt.omit({ epoch: true }).shape,
+);
+
+// As REST has them.
+const { commandId, kind, stream, accountId, orderId, replaces, callerRef, supersedes } = commandAnswer.shape;
+const { result, state, reason, createdAt, resolvedAt } = commandAnswer.shape;
 
 /**
  * One step of a command, as it goes to `tidemark.command-results.v1`. Readers keep each command's
@@ -17,23 +24,23 @@ export const commandResultRecord = named(
   {
     eventId: z.string().describe('<commandId>:<version>'),
     schema: z.literal(commandResultSchema),
-    commandId: z.string(),
+    commandId,
     generation: z
       .int()
       .min(2)
       .optional()
       .describe('Before the version; absent: 1. It rises when the database lost commits'),
     version: z.int().positive().describe('Per command 1, 2, 3 … without a hole'),
-    kind: commandKind,
+    kind,
     stream,
-    accountId: z.string(),
-    orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
+    accountId,
+    orderId,
     orderStatus: orderStatus.optional().describe('Of that order, when this step was taken'),
-    replaces: replacedOrderId.optional(),
-    callerRef: z.string().optional(),
-    supersedes: z.string().optional(),
+    replaces,
+    callerRef,
+    supersedes,
     result,
-    state: commandState,
+    state,
     presumedAbsent: z.literal(true).optional().describe('Enough complete reads missed it; absent: no'),
     seenPendingAt: z
       .object({
@@ -41,14 +48,14 @@ export const commandResultRecord = named(
         sourceVersion: int64.optional(),
       })
       .optional(),
-    reason: reason.optional(),
+    reason,
     terms: z
       .record(z.string(), z.unknown())
       .optional()
       .describe('What was asked for; decimals in canonical form, as strings'),
     attempts: z.array(attemptRecord),
-    createdAt: instant,
+    createdAt,
     at: instant.describe('When this step was taken'),
-    resolvedAt: instant.optional(),
+    resolvedAt,
   },
 );

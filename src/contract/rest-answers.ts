@@ -9,7 +9,7 @@ import { attemptState, commandKind, commandState, count, named, next, orderStatu
 // of this one.
 
 /** Why something is as it is. */
-export const reason = named('Reason', 'Why something is as it is', {
+const reason = named('Reason', 'Why something is as it is', {
   code: z.string().describe('Short and stable'),
   message: z.string(),
   status: z.int().optional().describe("The platform's HTTP status, where there was one"),
@@ -92,8 +92,6 @@ const links = named('Links', 'Paths of the command and of its order', {
   order: z.string().optional(),
 });
 
-export const replacedOrderId = z.string().describe('The order before, of a replace that has made a new one');
-
 const commandFields = z.object({
   commandId: z.string(),
   kind: commandKind,
@@ -101,7 +99,7 @@ const commandFields = z.object({
   accountId: z.string(),
   orderId: z.string().optional().describe('Placed: once an order with our reference was observed'),
   orderStatus: orderStatus.optional().describe('Of that order, as it is now'),
-  replaces: replacedOrderId.optional(),
+  replaces: z.string().optional().describe('The order before, of a replace that has made a new one'),
   result,
   state: commandState,
   unresolved: z.boolean().describe('Its result is not known, or a person has to resolve it'),

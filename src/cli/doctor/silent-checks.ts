@@ -86,9 +86,7 @@ interface Holder {
   readonly seconds: number | null;
 }
 
-/**
- * An old open snapshot keeps vacuum from removing dead rows in every table.
- */
+/** An old open snapshot keeps vacuum from removing dead rows in every table. */
 export async function checkVacuum(pool: Pool): Promise<Finding[]> {
   const { laneDeadRows } = await measureStorage(pool);
   const holders = await oldestHolders(pool);
@@ -135,8 +133,8 @@ async function oldestHolders(pool: Pool): Promise<Holder[]> {
 const namedOrders = 5;
 
 /**
- * Open orders that can be cancelled only at the platform itself, by their ids. The pattern lets each
- * of them through, and few others; it reads the open orders alone, from an index.
+ * Open orders that can be cancelled only at the platform itself, by their ids. The pattern lets
+ * each of them through, and few others; it reads the open orders alone, from an index.
  */
 export async function checkReach(pool: Pick<Pool, 'query'>): Promise<Finding[]> {
   const { rows } = await pool.query<{ account_id: string; order_id: string }>(
