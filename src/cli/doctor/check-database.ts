@@ -50,17 +50,16 @@ export async function checkDatabase(
     // A database without our tables needs no more checks. If they are there but can't be read, the
     // owners say why.
     if (!(await hasTables(pool))) return found;
-    const isMigrated = found.at(-1)?.verdict === 'ok';
-    for (const part of [checkOwners, checkGrants])
-      found.push(...(await part(pool).catch((error: unknown) => [unreadable('owners', error)])));
-    if (!isMigrated) return found;
-    for (const [part, look] of Object.entries({
+    const ofMigrated = {
       lanes: checkLanes,
       accounts: checkFollowing,
       'order ids': checkReach,
       vacuum: checkVacuum,
       disk: () => disk(pool, config),
-    }))
+    };
+    const isMigrated = found.at(-1)?.verdict === 'ok';
+    const looks = { owners: checkOwners, grants: checkGrants, ...(isMigrated && ofMigrated) };
+    for (const [part, look] of Object.entries(looks))
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {

@@ -1,15 +1,13 @@
 import type { Config } from '../../config/config.ts';
-import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
-import { accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
+import { accountsPath } from '../../venue/platform/wire/user.ts';
 import {
+  accountsIn,
   askForAccounts,
   type Finding,
   fail,
-  fixOfStatus,
   type HttpCheckDeps,
-  oddShape,
   ok,
   reachFix,
   type SignInFindings,
@@ -63,7 +61,6 @@ async function checkLogin(
       `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`,
     );
   const url = `${deps.platformUrl}${accountsPath}`;
-  const list = `its list of accounts (${url})`;
   const result = await askForAccounts({ ...deps, accessToken });
   if (result.kind === 'failed')
     return fail(part, `${url} does not answer: ${result.message}`, reachFix('PLATFORM_URL'));
@@ -72,13 +69,9 @@ async function checkLogin(
     return warn(part, detail, `Where \`tidemark status\` says LOGIN_REQUIRED: ${again}`);
   }
   if (result.status === 401) return fail(part, 'the platform refuses its token (401)', again);
-  if (result.status !== 200) {
-    const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
-    const then = result.status === 403 ? ` Then: ${again}` : '';
-    return fail(part, `${list} is answered with ${result.status}`, `${fix}${then}`);
-  }
-  const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
-  if (!listed.success) return oddShape(part, list);
-  const seen = plural(listed.data.accounts.length, 'account');
+  const then = result.status === 403 ? ` Then: ${again}` : '';
+  const listed = accountsIn(result, part, `its list of accounts (${url})`, then);
+  if ('verdict' in listed) return listed;
+  const seen = plural(listed.accounts.length, 'account');
   return ok(part, `is signed in for ${minutes} min more, and sees ${seen}`);
 }

@@ -1,23 +1,22 @@
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { Http, HttpResult } from '../../venue/http.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
 import { tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
-import { accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '../../venue/platform/wire/user.ts';
+import { accountsPath, permitsPlacing, type UserAccounts } from '../../venue/platform/wire/user.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { ClientToken } from './client-token.ts';
 import {
+  accountsIn,
   askForAccounts,
   type Finding,
   fail,
   fixOfStatus,
   getSignedIn,
   type HttpCheckDeps,
-  oddShape,
   ok,
   reachFix,
   type SignedIn,
@@ -132,13 +131,9 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 async function checkAccounts(config: Config, at: SignedIn, result: HttpResult): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
   if (result.kind === 'failed') return [fail('accounts', `${url}: ${result.message}`, reachFix('PLATFORM_URL'))];
-  if (result.status !== 200) {
-    const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
-    return [fail('accounts', `the list (${url}) is answered with ${result.status}`, fix)];
-  }
-  const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
-  if (!listed.success) return [oddShape('accounts', `the list (${url})`)];
-  const unique = new Set(listed.data.accounts.map((account) => account.trading_account_id));
+  const listed = accountsIn(result, 'accounts', `the list (${url})`);
+  if ('verdict' in listed) return [listed];
+  const unique = new Set(listed.accounts.map((account) => account.trading_account_id));
   const seen = [...unique];
   const followed = config.platformAccounts ?? seen;
   const absent = followed.filter((id) => !unique.has(id));
@@ -151,12 +146,12 @@ async function checkAccounts(config: Config, at: SignedIn, result: HttpResult): 
       ),
     ];
   const wanted = new Set(followed);
-  const open = listed.data.accounts.find((each) => wanted.has(each.trading_account_id) && permitsPlacing(each.status));
+  const open = listed.accounts.find((each) => wanted.has(each.trading_account_id) && permitsPlacing(each.status));
   // The platform may refuse to show a closed one, and this says nothing about the others.
   const first = open?.trading_account_id ?? followed[0];
   if (first === undefined)
     return [fail('accounts', 'the client sees no account', 'Link an account to the app in the client center.')];
-  const found = [standingFinding(wanted, seen.length, listed.data)];
+  const found = [standingFinding(wanted, seen.length, listed)];
   return [...found, ...(await checkOrders(config, at, first))];
 }
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { ConfigWith } from '../../config/config.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { MemoryTokenStore, type TokenStore } from '../../runtime/token-store.ts';
@@ -30,7 +31,7 @@ export class ClientToken {
   private readonly store: TokenStore;
   private readonly deps: HttpCheckDeps;
   private readonly config: ClientTokenConfig;
-  private readonly end: () => Promise<void>;
+  private readonly pool: Pool | undefined;
   private readonly holder: string;
   private generation = 0;
 
@@ -40,14 +41,9 @@ export class ClientToken {
     this.holder = holderName(deps.random);
     const keys = tokenKeys(config);
     const { databaseUrl } = config;
-    if (databaseUrl === undefined || keys === undefined) {
-      this.store = new MemoryTokenStore(deps);
-      this.end = async () => undefined;
-      return;
-    }
-    const pool = doctorPool(deps, databaseUrl);
-    this.store = new PostgresTokenStore({ ...deps, ...keys, pool });
-    this.end = () => pool.end();
+    const pool = databaseUrl && keys && doctorPool(deps, databaseUrl);
+    this.store = pool ? new PostgresTokenStore({ ...deps, ...keys, pool }) : new MemoryTokenStore(deps);
+    this.pool = pool;
   }
 
   /** A newer one than the last that this handed out, if there was one. */
@@ -71,8 +67,8 @@ export class ClientToken {
     return this.acquire(this.store);
   }
 
-  close(): Promise<void> {
-    return this.end().catch(() => undefined);
+  async close(): Promise<void> {
+    await this.pool?.end().catch(() => undefined);
   }
 
   private async acquire(store: TokenStore): Promise<ClientTokenResult> {

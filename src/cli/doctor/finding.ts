@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import type { Ambient } from '../../observability/ambient.ts';
+import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { SocketFactory } from '../../service/sources/socket.ts';
 import { createPool } from '../../store/session/pool.ts';
 import type { Http, HttpRequest, HttpResult } from '../../venue/http.ts';
-import { accountsMaxBytes, accountsPath } from '../../venue/platform/wire/user.ts';
+import { accountsMaxBytes, accountsPath, type UserAccounts, userAccounts } from '../../venue/platform/wire/user.ts';
 
 /** For checks over HTTP. */
 export interface HttpCheckDeps extends Ambient {
@@ -86,8 +87,22 @@ export function askForAccounts(at: SignedIn): Promise<HttpResult> {
   return getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`, { maxBytes: accountsMaxBytes });
 }
 
-/** `list`: how the list begins a sentence. */
-export function oddShape(part: string, list: string): Finding {
+/**
+ * The accounts in such a list, or why there are none. `list`: how the list begins a sentence.
+ * `then`: what follows the fix of a status.
+ */
+export function accountsIn(
+  result: Extract<HttpResult, { kind: 'answered' }>,
+  part: string,
+  list: string,
+  then = '',
+): UserAccounts | Finding {
+  if (result.status !== 200) {
+    const fix = fixOfStatus(result.status, 'account:information', 'PLATFORM_URL');
+    return fail(part, `${list} is answered with ${result.status}`, `${fix}${then}`);
+  }
+  const listed = userAccounts.safeParse(jsonOrUndefined(result.text));
+  if (listed.success) return listed.data;
   const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
   return fail(part, `${list} is answered with 200, and has another shape than specified`, fix);
 }
