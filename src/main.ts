@@ -13,6 +13,7 @@ import { exitCodes, ProgramError, reportError, sentenceOf } from './runtime/prog
 import { systemRandom } from './runtime/random.ts';
 
 // The one place that knows the process: arguments, environment, streams, signals, exit code.
+const isService = process.argv[2] === 'serve';
 const signals = new SignalGate();
 const crashListeners = new Set<(error: unknown) => void>();
 let exitCode: number = exitCodes.ok;
@@ -58,15 +59,12 @@ const io: CliIo = {
 };
 
 function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
-    ? String(manifest.version)
-    : 'unknown';
+  const manifest: { readonly version: string } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'));
+  return manifest.version;
 }
 
 /** A command's output may not lack a part without a word. The log of a service may. */
 function output(): TextOutput {
-  const isService = process.argv[2] === 'serve';
   if (process.stdout instanceof Socket) return new PipeOutput(process.stdout, isService ? sayStalled : undefined);
   return new FileOutput((bytes) => writeSync(1, bytes), isService ? goOnWithoutLog : endWithoutOutput);
 }
@@ -89,13 +87,16 @@ function endWithoutOutput(error: unknown): never {
   process.exit(reportError(io, fault, errorName(io)));
 }
 
-function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
+const askingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+type AskingSignal = (typeof askingSignals)[number];
+
+function asked(signal: AskingSignal, way: SignalWay): void {
   const code = signals.receive(signal, way);
   if (code !== undefined) process.exit(code);
 }
-for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => asked(signal, 'system'));
+for (const signal of askingSignals) process.on(signal, () => asked(signal, 'system'));
 // Only a launcher has a channel to us (bin/tidemark.js). It does not keep the process alive.
-process.on('message', ({ signal }: { readonly signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM' }) => asked(signal, 'launcher'));
+process.on('message', ({ signal }: { readonly signal: AskingSignal }) => asked(signal, 'launcher'));
 // Without its launcher no signal reaches it: the end of the channel asks as a hang-up does, unless
 // it is ending already. It may be closed before this line is reached.
 const orphaned = () => signals.isAsked || asked('SIGHUP', 'launcher');
@@ -133,7 +134,7 @@ process.stderr.on('error', () => {});
 const lastLinesMs = 2_000;
 
 await runProgram(io, process.argv.slice(2));
-if (signals.isAsked || process.argv[2] === 'serve') setTimeout(() => process.exit(exitCode), lastLinesMs);
+if (signals.isAsked || isService) setTimeout(() => process.exit(exitCode), lastLinesMs);
 // Not every system writes to a pipe synchronously, so the exit waits until the last line is out. A
 // handle that a library left open does not delay it.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

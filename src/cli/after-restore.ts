@@ -9,7 +9,7 @@ import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { sqlstateOf } from '../store/session/retry-transaction.ts';
 import { numberBetween } from './io/flag-text.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printResult } from './io/io.ts';
 import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -42,18 +42,10 @@ export function afterRestoreCommand(io: CliIo): Command {
     .action((flags: AfterRestoreFlags) => runAfterRestore(io, flags));
 }
 
-async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<void> {
-  if (flags.atLeast !== undefined) return goOn(io, readConfig(io, ['databaseUrl']), flags.atLeast, flags);
-  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
-  await goOn(io, config, await afterTopics(io, config), flags);
-}
-
-async function goOn(
-  io: CliIo,
-  config: ConfigWith<'databaseUrl'>,
-  least: number,
-  flags: AfterRestoreFlags,
-): Promise<void> {
+async function runAfterRestore(io: CliIo, { atLeast, ...flags }: AfterRestoreFlags): Promise<void> {
+  // With the database's, so that all missing settings are named at once.
+  const least = atLeast ?? (await afterTopics(io, readConfig(io, ['databaseUrl', 'kafkaBrokers'])));
+  const config = readConfig(io, ['databaseUrl']);
   await withDatabase(io, config, { applicationName: 'tidemark-after-restore', maxConnections: 1 }, async (pool) => {
     const result = await afterRestore(pool, {
       lane: 0,
@@ -62,8 +54,7 @@ async function goOn(
       by: 'tidemark after-restore',
       partitionRows: defaultPartitionRows,
     }).catch(explain);
-    if (flags.json) printJson(io, result);
-    else io.stdout.write(describe(result));
+    printResult(io, flags, result, describe(result));
   });
 }
 

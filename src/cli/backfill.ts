@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { z } from 'zod';
 import { type AccountRepairDocument, accountRepairList } from '../contract/account-answers.ts';
 import { streams } from '../domain/order.ts';
-import { printable } from './io/format-text.ts';
+import { linesText } from './io/format-text.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
 import { type RestFlags, reasonText, segment, waitSeconds } from './rest/rest-flags.ts';
 import type { Verb, VerbRun } from './rest/verb.ts';
@@ -40,10 +40,7 @@ export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> 
   answer: accountRepairList,
   complete: untilRead,
   text: ({ items, account = '' }) =>
-    items
-      .map(answerOf)
-      .map(({ stream, result, detail }) => `${stream} ${account}: ${result}, ${printable(detail)}\n`)
-      .join(''),
+    linesText(items.map(answerOf).map(({ stream, result, detail }) => `${stream} ${account}: ${result}, ${detail}`)),
   json: (_body, shown) => shown?.items.map(answerOf),
   end: (io, { items }) => endAs(io, items.map(answerOf)),
 };

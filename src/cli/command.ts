@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { commandLs } from './command/list-commands.ts';
 import { sentAnswer } from './command/sent-command.ts';
 import { commandId, commandShow } from './command/show-command.ts';
-import { printable } from './io/format-text.ts';
+import { linesText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type EachVerb, each, runEach } from './rest/each-verb.ts';
 import { listCommand } from './rest/list-verb.ts';
@@ -60,6 +60,5 @@ export const commandResolve: EachVerb<typeof sentAnswer, ResolveFlags, Resolved>
   answer: sentAnswer,
   result: (id, { result }) => ({ commandId: id, result }),
   refused: (id, { message, code }) => ({ commandId: id, error: message, code }),
-  text: (results) =>
-    results.map(({ commandId: id, result, error }) => `${printable(`${error ?? result}  command ${id}`)}\n`).join(''),
+  text: (results) => linesText(results.map(({ commandId: id, result, error }) => `${error ?? result}  command ${id}`)),
 };

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { EffectiveValue } from '../config/config.ts';
 import { configDocs } from '../config/config-docs.ts';
 import { tableText } from './io/format-text.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printResult } from './io/io.ts';
 import { readSettings } from './io/read-config.ts';
 
 const examples = `
@@ -28,13 +28,10 @@ export function configCommand(io: CliIo): Command {
   return command;
 }
 
-function printConfig(io: CliIo, { json }: { readonly json?: true }): void {
+function printConfig(io: CliIo, flags: { readonly json?: true }): void {
   const { effective } = readSettings(io);
-  if (json) {
-    const all = effective.map(({ env, source, shown }) => [env, { value: source === 'unset' ? null : shown, source }]);
-    printJson(io, Object.fromEntries(all), 2);
-    return;
-  }
+  const all = effective.map(({ env, source, shown }) => [env, { value: source === 'unset' ? null : shown, source }]);
   const value = ({ source, shown }: EffectiveValue) => (source === 'unset' ? '-' : shown === '' ? '(empty)' : shown);
-  io.stdout.write(tableText(effective, { VARIABLE: 'env', VALUE: value, FROM: 'source' }));
+  const text = tableText(effective, { VARIABLE: 'env', VALUE: value, FROM: 'source' });
+  printResult(io, flags, Object.fromEntries(all), text, 2);
 }

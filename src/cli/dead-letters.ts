@@ -4,7 +4,7 @@ import { deadLetterAnswer, deadLettersPage } from '../contract/dead-letter-bodie
 import type { ProgramError } from '../runtime/program-error.ts';
 import { addJobFlags, cancelJobVerb, isForAll, type JobFlags, jobsVerb, jobVerbs } from './dead-letter-jobs.ts';
 import { shaped } from './io/flag-text.ts';
-import { factsText, printable, tableText } from './io/format-text.ts';
+import { factsText, linesText, printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { type EachVerb, each, runEach } from './rest/each-verb.ts';
 import { endAs, follow, stillAsked } from './rest/follow.ts';
@@ -125,7 +125,7 @@ const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' |
       isOver: (newest) => !newest.some(isWaiting),
       seconds: wait,
     }),
-  text: (results) => results.map(({ id, result, detail }) => `${id}: ${result}, ${printable(detail)}\n`).join(''),
+  text: (results) => linesText(results.map(({ id, result, detail }) => `${id}: ${result}, ${detail}`)),
   end: endAs,
   ...more,
 });

@@ -17,7 +17,7 @@ import { checkProxies } from './doctor/check-proxies.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type CheckDeps, type Finding, fail, ok, warn } from './doctor/finding.ts';
 import { printable } from './io/format-text.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printResult } from './io/io.ts';
 import { ambientOf } from './io/read-config.ts';
 
 const examples = `
@@ -38,10 +38,9 @@ export function doctorCommand(io: CliIo): Command {
     .action((flags: { json?: true }) => runDoctor(io, flags));
 }
 
-async function runDoctor(io: CliIo, { json }: { readonly json?: true }): Promise<void> {
+async function runDoctor(io: CliIo, flags: { readonly json?: true }): Promise<void> {
   const findings = await examine(io);
-  if (json) printJson(io, findings, 2);
-  else io.stdout.write(findings.map((finding) => line(io, finding)).join(''));
+  printResult(io, flags, findings, findings.map((finding) => line(io, finding)).join(''), 2);
   if (findings.some(({ verdict }) => verdict === 'fail')) io.exit(exitCodes.failed);
 }
 

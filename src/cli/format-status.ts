@@ -1,6 +1,6 @@
 import { type StatusDocument, statusAnswer } from '../contract/status-answer.ts';
 import { plural } from '../runtime/plural.ts';
-import { whyUnhealthy } from './fleet/fleet-text.ts';
+import { whyUnhealthy } from './fleet.ts';
 import { age, ageOf, type Columns, clip, formatTable, printable, tableText } from './io/format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */

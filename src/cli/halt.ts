@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { type HaltDocument, haltAnswer, resumeAnswer } from '../contract/halt-answers.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { printable, tableText } from './io/format-text.ts';
+import { linesText, tableText } from './io/format-text.ts';
 import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
 import type { Verb } from './rest/verb.ts';
 
@@ -59,20 +59,21 @@ export const resumeVerb: Verb<typeof resumeAnswer, ScopeFlags> = {
 
 /** A halt of a mistyped account stops nothing, and the right one goes on. */
 function unknownLine(account = ''): string {
-  return `${printable(`No instance has ever followed an account ${account}: is the id right? The halt holds, also for an account that is listed later.`)}\n`;
+  return linesText([
+    `No instance has ever followed an account ${account}: is the id right? The halt holds, also for an account that is listed later.`,
+  ]);
 }
 
 /** The cleared halts, one line each. */
 function resumed({ cleared }: z.infer<typeof resumeAnswer>, { account }: ScopeFlags): string {
   if (cleared.length === 0)
     return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
-  return cleared
-    .map(
+  return linesText(
+    cleared.map(
       ({ scope, cause, since, by, reason }) =>
         `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`,
-    )
-    .map((line) => `${printable(line)}\n`)
-    .join('');
+    ),
+  );
 }
 
 /** Every halt still in force. */

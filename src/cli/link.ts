@@ -11,7 +11,7 @@ import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import { numberBetween, shaped } from './io/flag-text.ts';
 import { printable } from './io/format-text.ts';
-import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
+import { abortOnSignal, type CliIo, printResult } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { linkKey, readKeyPair } from './link/link-alpaca.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
@@ -105,8 +105,8 @@ async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Prom
   const names = (await store.stored(''))
     .filter(({ credential }) => credential !== clientName)
     .map(({ credential }) => credential.replace(loginPrefix, ''));
-  if (flags.json) printJson(io, { logins: names });
-  else io.stdout.write(names.length === 0 ? 'No login is linked.\n' : names.map((name) => `${name}\n`).join(''));
+  const text = names.length === 0 ? 'No login is linked.\n' : names.map((name) => `${name}\n`).join('');
+  printResult(io, flags, { logins: names }, text);
 }
 
 async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: string): Promise<void> {
@@ -139,8 +139,7 @@ async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof wit
   }).finally(() => http.close());
   if (!config.venues.includes('alpaca'))
     io.stderr.write('tidemark: warning: VENUES has no alpaca here: a service with these settings does not follow it\n');
-  if (flags.json) printJson(io, { name: credential, accounts: [accountId] });
-  else io.stdout.write(`Linked ${credential}.\n`);
+  printResult(io, flags, { name: credential, accounts: [accountId] }, `Linked ${credential}.\n`);
 }
 
 async function link(io: CliIo, config: LinkConfig, pool: Pool, flags: Flags): Promise<void> {
@@ -183,11 +182,9 @@ async function printToken(
   if (token.refreshToken === undefined)
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
-  if (flags.json) printJson(io, { name: nameOf(flags), accounts: accounts ?? null });
-  else
-    io.stdout.write(
-      `Linked ${nameOf(flags)}${accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`}.\n`,
-    );
+  const name = nameOf(flags);
+  const seen = accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`;
+  printResult(io, flags, { name, accounts: accounts ?? null }, `Linked ${name}${seen}.\n`);
 }
 
 function nameOf({ name = 'default' }: Flags): string {

@@ -15,7 +15,7 @@ import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { instantFlag, numberBetween, shaped } from './io/flag-text.ts';
-import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
+import { abortOnSignal, type CliIo, printResult } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
@@ -108,11 +108,10 @@ async function replayLog(
       code: 'NO_ORDER',
       fix: 'Check the id, and that it is not older than TIDEMARK_RETENTION_DAYS.',
     });
-  const bounds = await logBounds(deps.pool);
-  const first = bounds?.first ?? 1n;
-  const upToSeq = bounds?.last ?? 0n;
-  const afterSeq = (flags.fromSeq !== undefined && flags.fromSeq > first ? flags.fromSeq : first) - 1n;
-  if (flags.fromSeq !== undefined && flags.fromSeq < first && flags.fromSeq > 0n)
+  const { first = 1n, last: upToSeq = 0n } = (await logBounds(deps.pool)) ?? {};
+  const { fromSeq = 0n } = flags;
+  const afterSeq = (fromSeq > first ? fromSeq : first) - 1n;
+  if (fromSeq < first && fromSeq > 0n)
     io.stderr.write(`tidemark: warning: the log begins at ${first}; earlier updates are gone\n`);
   const bar = new ProgressBar(io);
   const whole = Number(upToSeq - afterSeq);
@@ -141,11 +140,9 @@ async function replayLog(
   const complete = last.reachedSeq >= upToSeq;
   const isWhole = complete && afterSeq < first && since === undefined && order === undefined;
   const accepted = isWhole && deps.live !== undefined && (await acceptTopic(deps.pool, deps.live, 'updates'));
-  if (flags.json) printJson(io, { sent: last.sent, reachedSeq: String(last.reachedSeq), complete });
-  else
-    io.stdout.write(
-      `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
-    );
+  const rest = complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`;
+  const result = { sent: last.sent, reachedSeq: String(last.reachedSeq), complete };
+  printResult(io, flags, result, `${plural(last.sent, 'update')} written to ${flags.to}${rest}\n`);
   if (accepted)
     io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
   if (!complete) io.exit(exitCodes.failed);

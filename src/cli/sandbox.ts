@@ -10,7 +10,7 @@ import { platformSettings, type SandboxDescription } from '../sandbox/describe-s
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/start-sandbox.ts';
 import { wholeNumber } from './io/flag-text.ts';
-import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
+import { abortOnSignal, type CliIo, printJson, printResult } from './io/io.ts';
 
 const examples = `
 Examples:
@@ -91,8 +91,7 @@ async function serve<Description>(
   sandbox: RunningSandbox<Description>,
   words: (description: Description) => string,
 ): Promise<void> {
-  if (flags.json) printJson(io, sandbox.description);
-  else io.stdout.write(words(sandbox.description));
+  printResult(io, flags, sandbox.description, words(sandbox.description));
   using interrupted = abortOnSignal(io);
   await unlessAborted(sandbox.stopAsked, interrupted.signal).catch(() => undefined);
   await sandbox.stop();

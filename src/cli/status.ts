@@ -3,7 +3,7 @@ import { statusAnswer } from '../contract/status-answer.ts';
 import { exitCodes } from '../runtime/program-error.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printResult } from './io/io.ts';
 import { adminAddress, askAdmin } from './rest/admin-port.ts';
 import { type RestFlags, restClient } from './rest/rest-flags.ts';
 import { watch } from './watch.ts';
@@ -50,29 +50,25 @@ export function statusCommand(io: CliIo): Command {
     .addHelpText('after', examples)
     .action(async (flags: StatusFlags) => {
       const read = reader(io, flags);
-      const isWell = flags.watch ? await watch(io, () => shown(io, read)) : await showOnce(io, read, flags);
+      const isWell = flags.watch
+        ? await watch(io, async () => shown(io, await read()))
+        : showOnce(io, await read(), flags);
       if (!isWell) io.exit(exitCodes.failed);
     });
 }
 
-async function shown(io: CliIo, read: () => Promise<StatusAnswers>): Promise<ShownStatus> {
-  const document = showStatus(await read(), io.clock.nowMs());
-  return { ...document, text: coloured(io, document) };
+/** The verdict, on the first line, has its colour. */
+function shown({ clock, colours }: CliIo, answers: StatusAnswers): ShownStatus {
+  const { text, isWell } = showStatus(answers, clock.nowMs());
+  const tone = isWell ? 'good' : text.startsWith('not ready') ? 'bad' : 'caution';
+  return { text: text.replace(/^.*/, (verdict) => colours.paint(tone, verdict)), isWell };
 }
 
-async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, { json }: StatusFlags): Promise<boolean> {
-  const answers = await read();
-  const { text, isWell } = showStatus(answers, io.clock.nowMs());
+function showOnce(io: CliIo, answers: StatusAnswers, flags: StatusFlags): boolean {
+  const { text, isWell } = shown(io, answers);
   const { health, status } = answers;
-  if (json) printJson(io, { health, status }, 2);
-  else io.stdout.write(coloured(io, { text, isWell }));
+  printResult(io, flags, { health, status }, text, 2);
   return isWell;
-}
-
-/** The verdict, on the first line, in its colour. */
-function coloured({ colours }: CliIo, { text, isWell }: ShownStatus): string {
-  const tone = text.startsWith('not ready') ? 'bad' : 'caution';
-  return text.replace(/^.*/, (verdict) => colours.paint(isWell ? 'good' : tone, verdict));
 }
 
 function reader(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {

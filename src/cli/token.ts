@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { formatInstant } from '../domain/instant.ts';
 import { isPlatformId } from '../domain/platform-id.ts';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { ProgramError, usage } from '../runtime/program-error.ts';
@@ -7,7 +8,7 @@ import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { shaped } from './io/flag-text.ts';
 import { tableText } from './io/format-text.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printJson, printResult } from './io/io.ts';
 import { ambientOf, readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -65,7 +66,7 @@ export function tokenCommand(io: CliIo): Command {
     .argument('[number]', 'of the token, as `token ls` shows it; without it, all', tokenNumber)
     .option('--in <time>', 'not now but after this time, as 30m or 12h', duration, 0)
     .action((name: string, number: number | undefined, flags: { in: number }) =>
-      withPrincipals(io, (store) => revoke(io, store, [name, number], flags.in)),
+      withPrincipals(io, (store) => revoke(io, store, name, number, flags.in)),
     );
   return command;
 }
@@ -108,24 +109,21 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
 
 /** The given rights; the others are those of the principal's last token. */
 function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: NumberedToken | undefined) {
-  const rights = {
-    scopes: granted ?? last?.scopes,
-    accounts: accounts ?? (allAccounts === undefined ? last?.accounts : ('all' as const)),
-  };
-  if (rights.scopes === undefined) throw usage(`the token needs rights. Give --scopes, some of ${scopes.join(', ')}`);
-  if (rights.accounts === undefined) throw usage('which accounts? Give --accounts or --all-accounts');
-  return { scopes: rights.scopes, accounts: rights.accounts };
+  const given = granted ?? last?.scopes;
+  const seen = accounts ?? (allAccounts ? 'all' : last?.accounts);
+  if (given === undefined) throw usage(`the token needs rights. Give --scopes, some of ${scopes.join(', ')}`);
+  if (seen === undefined) throw usage('which accounts? Give --accounts or --all-accounts');
+  return { scopes: given, accounts: seen };
 }
 
-async function list(io: CliIo, store: PostgresPrincipalStore, { json }: ListFlags): Promise<void> {
+async function list(io: CliIo, store: PostgresPrincipalStore, flags: ListFlags): Promise<void> {
   const active = (await store.active()).map(({ name, number, scopes: granted, accounts, expiresAtMs }) => ({
     principal: name,
     number,
     scopes: granted,
     accounts,
-    expiresAt: expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
+    expiresAt: expiresAtMs === undefined ? null : formatInstant(expiresAtMs),
   }));
-  if (json) return printJson(io, active);
   const table = tableText(
     active,
     {
@@ -137,13 +135,14 @@ async function list(io: CliIo, store: PostgresPrincipalStore, { json }: ListFlag
     },
     'There are no tokens in the database.',
   );
-  io.stdout.write(table);
+  printResult(io, flags, active, table);
 }
 
 async function revoke(
   io: CliIo,
   store: PostgresPrincipalStore,
-  [name, number]: readonly [name: string, number: number | undefined],
+  name: string,
+  number: number | undefined,
   inMs: number,
 ): Promise<void> {
   const ended = await store.end(name, number, inMs);
@@ -155,7 +154,7 @@ async function revoke(
         fix: '`tidemark token ls` shows them.',
       },
     );
-  const at = new Date(io.clock.nowMs() + inMs).toISOString();
+  const at = formatInstant(io.clock.nowMs() + inMs);
   const line = (each: number) =>
     inMs === 0
       ? `Revoked token ${each} of ${name}.\n`

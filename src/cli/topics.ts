@@ -7,7 +7,7 @@ import { applyTopics, planTopics, type TopicPlan, topicFindings, withoutRight } 
 import { topicNames, topicSpecs } from '../service/log/topics.ts';
 import { withAdmin } from '../service/log/with-admin.ts';
 import { acceptTopic, topicsNow } from './accept-topic.ts';
-import { type CliIo, printJson } from './io/io.ts';
+import { type CliIo, printResult } from './io/io.ts';
 import { ambientOf, kafkaFault, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -92,8 +92,7 @@ async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'appl
       `Check KAFKA_BROKERS (${config.kafkaBrokers.join(', ')}), and that this user may describe, create and alter topics.`,
     ),
   );
-  if (options.json) printJson(io, plan, 2);
-  else io.stdout.write(describePlan(plan, verb, options));
+  printResult(io, options, plan, describePlan(plan, verb, options), 2);
   const { unready, doubts } = topicFindings(plan);
   const differs = unready.length + doubts.length > 0;
   if (plan.faults.length > 0 || (options.check && differs)) io.exit(exitCodes.failed);

@@ -10,7 +10,7 @@ import { type DeadLetters, newestPayloads, writingLanes } from '../store/command
 import { acceptTopic, topicsNow } from './accept-topic.ts';
 import { shaped } from './io/flag-text.ts';
 import { clip, printable } from './io/format-text.ts';
-import { abortOnSignal, type CliIo, printJson } from './io/io.ts';
+import { abortOnSignal, type CliIo, printResult } from './io/io.ts';
 import { ProgressBar } from './io/progress-bar.ts';
 import { ambientOf, readConfig, requireTopics } from './io/read-config.ts';
 import type { Hop, VerifyFinding } from './verify/judge-order.ts';
@@ -82,8 +82,7 @@ async function audit(
 ): Promise<boolean> {
   const result = await runVerify(deps, options).finally(deps.end);
   const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
-  if (flags.json) printJson(io, { ...result, repaired }, 2);
-  else io.stdout.write(describe(result, repaired, flags));
+  printResult(io, flags, { ...result, repaired }, describe(result, repaired, flags), 2);
   const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
   if (flags.repair && deps.signal.aborted && repaired < wanted)
     throw stopped('it was interrupted before everything was written');

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type CommandAnswer, commandAnswer } from '../../contract/rest-answers.ts';
 import { exitCodes } from '../../runtime/program-error.ts';
 import { positiveNumber } from '../io/flag-text.ts';
-import { printable } from '../io/format-text.ts';
+import { linesText } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { fixOfCode } from '../rest/rest-client.ts';
 import type { Sent } from '../rest/verb.ts';
@@ -42,7 +42,7 @@ function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, re
   if (result === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
   if (advice !== undefined) lines.push(`  ${advice}`);
   if (isOpen) lines.push(`  tidemark command show ${commandId}`);
-  return lines.map((line) => `${printable(line)}\n`).join('');
+  return linesText(lines);
 }
 
 export interface RevisionFlags {

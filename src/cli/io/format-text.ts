@@ -64,6 +64,11 @@ export function printable(text: string): string {
   return text.replaceAll(notShown, '?');
 }
 
+/** Each as a line of its own: a line break within one would begin another. */
+export function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
 /** As much of the text as fits so many columns. */
 export function clip(text: string, columns: number): string {
   return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;

@@ -22,6 +22,18 @@ export function printJson(io: Pick<CliIo, 'stdout'>, value: unknown, indent?: nu
   io.stdout.write(`${JSON.stringify(value, undefined, indent)}\n`);
 }
 
+/** As JSON where that was asked for, or as text for people. */
+export function printResult(
+  io: Pick<CliIo, 'stdout'>,
+  { json }: { readonly json?: boolean | undefined },
+  value: unknown,
+  text: string,
+  indent?: number,
+): void {
+  if (json) printJson(io, value, indent);
+  else io.stdout.write(text);
+}
+
 /** Aborts with `reason` when the process is asked to end. Disposing it stops listening. */
 export function abortOnSignal(io: Pick<CliIo, 'onSignal'>, reason?: unknown) {
   const asked = new AbortController();

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
-import { type CliIo, printJson } from '../io/io.ts';
+import { type CliIo, printResult } from '../io/io.ts';
 import { type RestClient, understood } from './rest-client.ts';
 import { type RestFlags, restClient } from './rest-flags.ts';
 import { type AskingVerb, expectDone, requestOf, type VerbRun } from './verb.ts';
@@ -41,7 +41,6 @@ export async function runEach<Shape extends z.ZodType, Flags extends RestFlags, 
     }
   }
   const results = (await verb.complete?.(asked, { io, client, flags, args: ids })) ?? asked;
-  if (flags.json) printJson(io, results);
-  else io.stdout.write(verb.text(results));
+  printResult(io, flags, results, verb.text(results));
   verb.end?.(io, results);
 }

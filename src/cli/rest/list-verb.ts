@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { type Filters, nameOn } from '../../contract/list-filters.ts';
 import { flagName, numberBetween } from '../io/flag-text.ts';
-import { type CliIo, printJson } from '../io/io.ts';
+import { type CliIo, printResult } from '../io/io.ts';
 import type { RestClient } from './rest-client.ts';
 import { query, type RestFlags, restClient } from './rest-flags.ts';
 import { commandOf, type Verb, type VerbRun } from './verb.ts';
@@ -73,8 +73,7 @@ async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, 
   const { items, more } = await readPages(client, list);
   if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
   const rows = complete === undefined ? (items as Row[]) : await complete(items, { client, flags });
-  if (flags.json) printJson(io, rows);
-  else io.stdout.write(text(rows, flags, io));
+  printResult(io, flags, rows, text(rows, flags, io));
 }
 
 /** A page of any list. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Head, Reduction } from '../../domain/head.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { orderKey, streams } from '../../domain/order.ts';
 import { present } from '../../domain/present.ts';
@@ -74,7 +75,7 @@ export class ReplayedRecording {
     if (!read.success) return { came: 'not_a_line', detail: 'it is not a line of a recording' };
     const row = read.data;
     const { stream, accountId, cause } = row;
-    const about = { at: new Date(row.observedAtMs).toISOString(), stream, cause, ...(accountId && { accountId }) };
+    const about = { at: formatInstant(row.observedAtMs), stream, cause, ...(accountId && { accountId }) };
     return { ...about, ...(row.withheld ? { came: 'withheld' } : this.row(row)) };
   }
 
