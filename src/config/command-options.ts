@@ -1,5 +1,4 @@
-import { platformId } from '../domain/platform-id.ts';
-import { inGroup, integer, list, milliseconds, oneOf, onOff } from './option.ts';
+import { accountIds, inGroup, integer, milliseconds, oneOf, onOff } from './option.ts';
 
 const hour = 3_600_000;
 
@@ -14,10 +13,8 @@ export const commandOptions = inGroup('Commands', {
     describe:
       'Whether orders may be placed, replaced and cancelled. Off by default, because client credentials may reach every account of the platform. Reads always work.',
   }),
-  commandAccounts: list({
+  commandAccounts: accountIds({
     env: 'TIDEMARK_COMMAND_ACCOUNTS',
-    pattern: platformId,
-    shape: 'account ids, separated by commas',
     describe: 'Only these accounts may be traded. Without it: only simulated accounts (`is_sim`).',
   }),
   commandDeadlineMs: milliseconds({

@@ -1,6 +1,6 @@
-import { platformId } from '../domain/platform-id.ts';
 import { commandOptions } from './command-options.ts';
 import {
+  accountIds,
   baseUrl,
   databaseUrl,
   host,
@@ -238,10 +238,8 @@ export const optionTable = {
       describe:
         "Whose accounts are followed: those that the client's own token sees, those of the logins that `tidemark link` has stored, or both. Linked logins need `TIDEMARK_ENCRYPTION_KEY`.",
     }),
-    platformAccounts: list({
+    platformAccounts: accountIds({
       env: 'PLATFORM_ACCOUNTS',
-      pattern: platformId,
-      shape: 'account ids, separated by commas',
       describe: 'Of the accounts that the platform lists, only these are followed. Without it: all of them.',
     }),
   }),

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { platformId } from '../domain/platform-id.ts';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { Secret } from '../runtime/secret.ts';
 import { bareHost } from '../runtime/url-host.ts';
@@ -275,6 +276,10 @@ function parseAddress(text: string, schemes: readonly string[]): URL | { readonl
 
 const unreadableParts =
   'a port is a number from 1 to 65535, an IPv6 address stands in brackets, and in a password each of / ? # [ ] @ % is percent-encoded (%2F for /)';
+
+export function accountIds<const S extends OptionText>(spec: S): Built<S, readonly string[]> {
+  return list({ ...spec, pattern: platformId, shape: 'account ids, separated by commas' });
+}
 
 /**
  * A whole address without credentials, query or fragment. Without `shape` it stays as written: an

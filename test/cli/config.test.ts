@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { configDocs } from '../../src/cli/config.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import { configDocs } from '../../src/config/config-docs.ts';
 import { cliIo } from '../support/rest/cli-io.ts';
 
 async function run(argv: string[], env: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { configDocs } from '../../src/config/config-docs.ts';
+import { configDocs } from '../../src/cli/config.ts';
 import { optionTable } from '../../src/config/option-table.ts';
 
 it('docs/configuration.md is what `tidemark config docs` prints', () => {
