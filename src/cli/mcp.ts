@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { aborted } from '../runtime/waiting.ts';
 import { printable } from './io/format-text.ts';
-import type { CliIo } from './io/io.ts';
+import { abortOnSignal, type CliIo } from './io/io.ts';
 import { PreviewBook } from './mcp/preview-book.ts';
 import { readCaller } from './mcp/previews.ts';
 import { makeServer, offeredTools, serveMcp } from './mcp/serve-mcp.ts';
@@ -57,11 +58,9 @@ async function serve(io: CliIo, flags: McpFlags): Promise<void> {
   io.stderr.write(
     `${printable(caller.principal)}: ${plural(offered.length, 'tool')}: ${offered.map(({ name }) => name).join(' ')}\n`,
   );
-  const stopped = new Promise<void>((resolve) => {
-    io.onSignal(() => resolve());
-  });
+  using interrupted = abortOnSignal(io);
   await serveMcp(io.pipe, () => makeServer(session, offered, io.version), {
-    stopped,
+    stopped: aborted(interrupted.signal),
     onFault: (error) => io.stderr.write(`a message of the client: ${printable(error.message).slice(0, 300)}\n`),
   });
 }

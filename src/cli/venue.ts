@@ -133,7 +133,7 @@ const orderColumns: Columns<Step> = {
   CAME: 'came',
   REVISION: 'revision',
   STATUS: 'status',
-  CHANGED: ({ changed }: Step) => changed?.join(' '),
+  CHANGED: ({ changed }) => changed?.join(' '),
   DOUBT: 'doubt',
   DETAIL: 'detail',
 };

@@ -18,8 +18,7 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
     return [fail('kafka', 'KAFKA_BROKERS is not set', 'Set it to host:port of one or more brokers.')];
   const kafka = kafkaOptions({ ...config, kafkaBrokers });
   const { findings, answering } = await checkBrokers(deps, kafka);
-  if (answering === undefined) return [...findings];
-  return [...findings, ...(await checkTopics(deps, kafka, answering, config))];
+  return [...findings, ...(answering === undefined ? [] : await checkTopics(deps, kafka, answering, config))];
 }
 
 /**
@@ -56,12 +55,6 @@ function missingOrForbidden({ sasl, tls }: KafkaOptions): string {
   return ' A topic that this user of Kafka may not describe is missing, too.';
 }
 
-interface BrokerFindings {
-  readonly findings: readonly Finding[];
-  /** An address that answers, for the later checks; undefined: there is none. */
-  readonly answering?: string;
-}
-
 /** A broker, and the address (`host:port`) that the cluster gives to clients for it. */
 interface AdvertisedBroker {
   readonly nodeId: number;
@@ -71,9 +64,12 @@ interface AdvertisedBroker {
 /**
  * Whether each broker can be reached: those in KAFKA_BROKERS, and those that the cluster gives to
  * clients for writing. The two often differ; the usual fault is an address valid only inside the
- * cluster's own network.
+ * cluster's own network. `answering`: an address that answers, for the later checks.
  */
-async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<BrokerFindings> {
+async function checkBrokers(
+  deps: AdminDeps,
+  kafka: KafkaOptions,
+): Promise<{ readonly findings: readonly Finding[]; readonly answering?: string }> {
   const named = await askAll(deps, kafka, kafka.brokers);
   const answering = named.filter((asked) => asked.ok);
   const [first] = answering;
@@ -84,13 +80,9 @@ async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<Broke
   );
   if (first === undefined) return { findings: silent };
 
-  const known = new Map(named.map((asked) => [asked.address, asked]));
-  const others = await askAll(
-    deps,
-    kafka,
-    [...advertised.keys()].filter((address) => !known.has(address)),
-  );
-  for (const asked of others) known.set(asked.address, asked);
+  const unnamed = [...advertised.keys()].filter((address) => !kafka.brokers.includes(address));
+  const others = await askAll(deps, kafka, unnamed);
+  const known = new Map([...named, ...others].map((asked) => [asked.address, asked]));
   const faults = [...advertised.values()].flatMap((broker) => {
     const asked = known.get(broker.address);
     return asked?.ok === false ? [advertisedFinding(first.address, broker, asked.reason)] : [];

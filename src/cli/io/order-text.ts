@@ -12,17 +12,21 @@ export function orderTable(
   orders: readonly ListedOrder[],
   { nowMs, paint, none }: { readonly nowMs: number; readonly paint: (word: string) => string; readonly none: string },
 ): string {
-  const columns = {
-    CHANGED: ({ order }: ListedOrder) => ageOf(order.updatedAt, nowMs),
-    ACCOUNT: accountText,
-    INSTRUMENT: ({ order }: ListedOrder) => instrumentText(order),
-    SIDE: ({ order }: ListedOrder) => order.side,
-    STATUS: ({ order }: ListedOrder) => order.status,
-    FILLED: ({ order }: ListedOrder) => `${order.cumQty} of ${sizeText(order)}`,
-    PRICE: ({ order }: ListedOrder) => order.working.price ?? order.orderType,
-    ORDER: 'orderId',
-  } as const;
-  return tableText(orders, columns, none, paint);
+  return tableText(
+    orders,
+    {
+      CHANGED: ({ order }) => ageOf(order.updatedAt, nowMs),
+      ACCOUNT: accountText,
+      INSTRUMENT: ({ order }) => instrumentText(order),
+      SIDE: ({ order }) => order.side,
+      STATUS: ({ order }) => order.status,
+      FILLED: ({ order }) => `${order.cumQty} of ${sizeText(order)}`,
+      PRICE: ({ order }) => order.working.price ?? order.orderType,
+      ORDER: 'orderId',
+    },
+    none,
+    paint,
+  );
 }
 
 /** The platform lists an option of one leg under its underlying: there the leg names it. */

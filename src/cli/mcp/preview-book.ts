@@ -1,6 +1,5 @@
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
+import type { Ambient } from '../../observability/ambient.ts';
 import type { RestRequest } from '../rest/rest-client.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
@@ -15,6 +14,8 @@ export interface Preview {
   readonly principal: string;
   readonly request: RestRequest;
   readonly expiresAtMs: number;
+  /** The same by the monotonic clock. */
+  readonly endsMs: number;
   /**
    * A request with its key may have reached the service, and no
    * answer says what the service did with it.
@@ -47,10 +48,10 @@ export function keyOf(previewId: string): string {
  * there is one, is found by its key.
  */
 export class PreviewBook {
-  private readonly deps: { readonly clock: Clock; readonly random: Random };
-  private readonly previews = new Map<string, Preview & { readonly endsMs: number }>();
+  private readonly deps: Pick<Ambient, 'clock' | 'random'>;
+  private readonly previews = new Map<string, Preview>();
 
-  constructor(deps: { readonly clock: Clock; readonly random: Random }) {
+  constructor(deps: Pick<Ambient, 'clock' | 'random'>) {
     this.deps = deps;
   }
 
@@ -61,7 +62,8 @@ export class PreviewBook {
 
   /** Throws `TOO_MANY_PREVIEWS` while a hundred wait for their commit. */
   add(id: string, principal: string, request: RestRequest): Preview {
-    for (const preview of this.previews.values()) if (this.isOver(preview)) this.previews.delete(preview.id);
+    for (const preview of this.previews.values())
+      if (this.hasExpired(preview) && preview.flight === undefined) this.previews.delete(preview.id);
     if (this.previews.size >= mostPreviews)
       throw new ToolError(
         'TOO_MANY_PREVIEWS',
@@ -70,14 +72,8 @@ export class PreviewBook {
       );
     const { clock } = this.deps;
     const expiresAtMs = clock.nowMs() + previewMs;
-    const preview = {
-      id,
-      principal,
-      request,
-      expiresAtMs,
-      endsMs: clock.monotonicMs() + previewMs,
-      mayHaveArrived: false,
-    };
+    const endsMs = clock.monotonicMs() + previewMs;
+    const preview = { id, principal, request, expiresAtMs, endsMs, mayHaveArrived: false };
     this.previews.set(id, preview);
     return preview;
   }
@@ -95,13 +91,8 @@ export class PreviewBook {
    * By both clocks: the monotonic one stands still while a laptop
    * sleeps, the other one may be set back.
    */
-  hasExpired({ id }: Pick<Preview, 'id'>): boolean {
-    const preview = this.previews.get(id);
+  hasExpired({ endsMs, expiresAtMs }: Preview): boolean {
     const { clock } = this.deps;
-    return preview === undefined || clock.monotonicMs() >= preview.endsMs || clock.nowMs() >= preview.expiresAtMs;
-  }
-
-  private isOver(preview: Preview): boolean {
-    return this.hasExpired(preview) && preview.flight === undefined;
+    return clock.monotonicMs() >= endsMs || clock.nowMs() >= expiresAtMs;
   }
 }

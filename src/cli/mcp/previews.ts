@@ -1,15 +1,26 @@
 import { z } from 'zod';
-import { type BodyResult, platformIdText } from '../../contract/body-fields.ts';
 import {
+  type BodyResult,
+  decimalText,
+  instantText,
+  platformIdText,
+  positiveDecimal,
+} from '../../contract/body-fields.ts';
+import {
+  accountTimeInForce,
   parsePlaceAccount,
   parsePlacePrediction,
   placeAccountBody,
   placePredictionBody,
+  predictionTimeInForce,
+  supersedes,
 } from '../../contract/command-bodies.ts';
-import { cancelPath, placePath } from '../../contract/order-path.ts';
+import { cancelPath, orderPath, placePath } from '../../contract/order-path.ts';
 import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
+import { parseReplace, parseReplaceAccount } from '../../contract/replace-bodies.ts';
+import { type NewTerms, replaceBodyOf, termsOf } from '../../contract/replace-terms.ts';
 import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
-import type { CommandRequest } from '../../domain/command.ts';
+import type { CommandRequest, ReplaceTerms } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { present } from '../../domain/present.ts';
@@ -24,7 +35,7 @@ import { problemOf, readOnly, readRest, type Session, streamOfOrder, tool } from
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A checked request, before its preview has an id. */
-export interface Draft extends Traded {
+interface Draft extends Traded {
   readonly kind: 'place' | 'replace' | 'cancel';
   readonly terms: Readonly<Record<string, unknown>>;
   readonly request: Omit<RestRequest, 'waitMs'>;
@@ -36,10 +47,10 @@ export interface Draft extends Traded {
   readonly changes?: readonly { readonly term: string; readonly from?: string; readonly to: string }[];
 }
 
-export const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
+const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
 const showsAll = `and shows the exact request, the limits, the open orders and the exposure. ${nothingSent}`;
-export const annotations = { ...readOnly, idempotentHint: false };
-export const scopes = ['orders:write'] as const;
+const annotations = { ...readOnly, idempotentHint: false };
+const scopes = ['orders:write'] as const;
 
 export const previewPlace = tool({
   name: 'preview_place',
@@ -78,7 +89,7 @@ async function previewOf(session: Session, place: Place, body: unknown): Promise
 }
 
 /** The service judges a request as it would at its commit. */
-export async function judgedBy(client: RestClient, request: Draft['request']): Promise<PreviewAnswer> {
+async function judgedBy(client: RestClient, request: Draft['request']): Promise<PreviewAnswer> {
   const answer = await client.exchange({ ...request, method: 'POST', path: `${request.path}/preview` });
   if (isProblem(answer)) throw problemOf(answer);
   return understood('the preview', previewAnswer, answer.body);
@@ -106,18 +117,13 @@ export const previewCancel = tool({
 });
 
 /** `nameOf`: the tool's own name of a field. */
-export function checked<T extends object>(body: BodyResult<T>, nameOf = (path: string) => path): T {
+function checked<T extends object>(body: BodyResult<T>, nameOf = (path: string) => path): T {
   if (body.ok) return body;
   const faults = body.faults.map(({ path, message }) => faultLine({ path: nameOf(path), message }));
   throw new ToolError('INVALID_ORDER', faults.join('; '));
 }
 
-export async function ownOrder(
-  client: RestClient,
-  stream: Stream,
-  id: string,
-  accountId: string,
-): Promise<ListedOrder> {
+async function ownOrder(client: RestClient, stream: Stream, id: string, accountId: string): Promise<ListedOrder> {
   const order = await readOrder(client, stream, id);
   if (order.accountId === accountId) return order;
   throw new ToolError('ORDER_NOT_FOUND', `order ${id} is not of account ${accountId}`);
@@ -128,14 +134,14 @@ export function readCaller(client: RestClient): Promise<CallerDocument> {
   return readRest(client, '/v1/me', 'the caller', callerAnswer);
 }
 
-export async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
+async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
   const caller = await readCaller(client);
   if (caller.commands === 'off')
     throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
   return caller;
 }
 
-export async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
+async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
   const caller = await callerThatTrades(client);
   const { previews } = session;
   const atStake = await readAtStake(client, caller, draft);
@@ -200,4 +206,76 @@ function worthLines({ value, noValue = 'the service does not say why', quotes, r
     value === null ? `No value: ${noValue}` : `Value at most: ${value}`,
     ...refusals.map(({ code, message }) => `Would be refused now: ${message} (${code})`),
   ];
+}
+
+/**
+ * One tool for every stream, with the names in list_orders. The rules of a stream are looked at
+ * once it is known: a fault then names its field alone, and not the shapes of other streams.
+ */
+export const previewReplace = tool({
+  name: 'preview_replace',
+  title: 'Preview new terms of an order',
+  description: `Checks new terms of a working order, and shows each change, the limits and everything that would refuse it now. Terms that are left out stay. The commit is refused if the order has changed since the preview. ${nothingSent}`,
+  scopes,
+  annotations,
+  input: z.strictObject({
+    stream: streamOfOrder,
+    orderId: platformIdText,
+    accountId: platformIdText,
+    quantity: positiveDecimal.optional().describe('The new total, filled part included'),
+    price: decimalText.optional(),
+    stopPrice: positiveDecimal.optional(),
+    // preview_place has the one spelling, and orders are shown with the other.
+    timeInForce: z.enum([...predictionTimeInForce.options, ...accountTimeInForce.options]).optional(),
+    expireTime: instantText.optional().describe('Of a gtd order on a prediction market'),
+    supersedes,
+  }),
+  run: async (
+    session,
+    { stream, orderId, accountId, supersedes: named, stopPrice: stopPx, timeInForce, ...others },
+  ) => {
+    const terms: NewTerms = present({ ...others, stopPx, timeInForce: timeInForce?.toLowerCase() });
+    const body = present({ ...replaceBodyOf({ stream, accountId }, terms), supersedes: named });
+    const asked = parsedFor(stream, body);
+    const client = session.client();
+    await callerThatTrades(client);
+    const order = await ownOrder(client, stream, orderId, accountId);
+    // The reader has not seen a later revision: its replace would be another decision.
+    const headers = { 'if-match': `"${order.revision}"` };
+    const request = { method: 'PATCH', path: orderPath({ stream, orderId }), body, headers } as const;
+    return preview(session, client, {
+      kind: 'replace',
+      stream,
+      accountId,
+      symbol: order.order.instrument.symbol,
+      terms: { ...asked.terms },
+      request,
+      order,
+      changes: changesOf(order, asked.terms),
+      worth: await judgedBy(client, request),
+    });
+  },
+});
+
+function parsedFor(stream: Stream, body: unknown) {
+  if (traits[stream].replaces === 'no')
+    throw new ToolError(
+      'NOT_REPLACEABLE',
+      `no order of the stream ${stream} can be replaced: cancel it, and place another once its cancel is applied`,
+    );
+  return checked(traits[stream].market === 'predictions' ? parseReplace(body) : parseReplaceAccount(body), nameOfTool);
+}
+
+/** The requests name two terms in their own way. */
+function nameOfTool(term: string): string {
+  return { qty: 'quantity', stopPx: 'stopPrice' }[term] ?? term;
+}
+
+function changesOf({ order }: ListedOrder, terms: ReplaceTerms): NonNullable<Draft['changes']> {
+  const now = new Map(termsOf(order).map((term) => [term.name as string, term.now]));
+  return Object.entries(terms).flatMap(([name, to]) => {
+    const from = now.get(name);
+    if (from === to) return [];
+    return [{ term: nameOfTool(name), to, ...(from !== undefined && from !== '' && { from }) }];
+  });
 }

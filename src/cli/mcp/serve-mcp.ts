@@ -4,8 +4,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import { escapeControls } from '../../observability/escape-controls.ts';
 import { commit, receipt } from './commit.ts';
-import { previewReplace } from './preview-replace.ts';
-import { previewCancel, previewPlace, previewPlacePrediction } from './previews.ts';
+import { previewCancel, previewPlace, previewPlacePrediction, previewReplace } from './previews.ts';
 import { listCommands, showCommand } from './read-commands.ts';
 import { listOrders, showOrder } from './read-orders.ts';
 import { listAccounts, serviceStatus } from './read-service.ts';
@@ -44,17 +43,17 @@ const mostUnsent = 16;
 
 /** stdin and stdout, with an awaited end, and without a queue for a slow client to fill. */
 class BoundedStdio extends StdioServerTransport {
-  readonly closed: Promise<void>;
   private readonly input: Readable;
-  private ended = () => {};
+  private readonly ending = Promise.withResolvers<void>();
   private unsent = 0;
 
   constructor(input: Readable, output: Writable) {
     super(input, withSafeWrites(output), { maxBufferSize: mostInput });
     this.input = input;
-    this.closed = new Promise((resolve) => {
-      this.ended = resolve;
-    });
+  }
+
+  get closed(): Promise<void> {
+    return this.ending.promise;
   }
 
   override async send(message: Parameters<StdioServerTransport['send']>[0]): Promise<void> {
@@ -70,7 +69,7 @@ class BoundedStdio extends StdioServerTransport {
 
   override async close(): Promise<void> {
     await super.close();
-    this.ended();
+    this.ending.resolve();
   }
 }
 

@@ -72,7 +72,7 @@ async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, 
   const list = { about, page, path: route.slice(4), filter: filter(flags), most: flags.limit };
   const { items, more } = await readPages(client, list);
   if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
-  const rows = complete === undefined ? (items as Row[]) : await complete(items, { client, flags });
+  const rows = (await complete?.(items, { client, flags })) ?? (items as Row[]);
   printResult(io, flags, rows, text(rows, flags, io));
 }
 

@@ -151,12 +151,13 @@ async function show<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
   const body = key === undefined ? given : { ...given, idempotencyKey: key, replayed: sent.replayed };
   const asJson = (shown?: Shown) => printJson(io, verb.json?.(body, shown) ?? body);
   const { complete, end } = verb;
-  if (flags.json && complete === undefined) asJson();
-  if (flags.json && complete === undefined && end === undefined) return;
+  const isWhole = complete === undefined;
+  if (flags.json && isWhole) asJson();
+  if (flags.json && isWhole && end === undefined) return;
   const answer = understood(verb.about, verb.answer, given);
-  const shown = complete === undefined ? (answer as Shown) : await complete(answer, run);
+  const shown = isWhole ? (answer as Shown) : await complete(answer, run);
   if (!flags.json) io.stdout.write(verb.text(shown, flags, io, sent));
-  else if (complete !== undefined) asJson(shown);
+  else if (!isWhole) asJson(shown);
   end?.(io, shown, flags, sent);
 }
 
