@@ -34,10 +34,11 @@ const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIF
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
   const warnings: string[] = [];
-  const unknown = Object.keys(env).filter(
-    (name) => env[name] !== undefined && ourPrefixes.test(name) && !known.includes(name),
-  );
-  for (const name of unknown.sort()) {
+  const unknownOf = (prefix: RegExp) =>
+    Object.keys(env)
+      .filter((name) => env[name] !== undefined && prefix.test(name) && !known.includes(name))
+      .sort();
+  for (const name of unknownOf(ourPrefixes)) {
     const now = renamed[name];
     if (now !== undefined) {
       faults.push({ name, problem: `is not an option any more: it is now ${now}` });
@@ -54,11 +55,9 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
         `${name} is not an option and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`,
       );
   }
-  for (const name of Object.keys(env).sort()) {
-    if (env[name] === undefined || !name.startsWith('OTEL_') || known.includes(name) || readByExporter.test(name))
-      continue;
-    warnings.push(`${name} is not read here and has no effect: docs/tracing.md has the settings of traces`);
-  }
+  for (const name of unknownOf(/^OTEL_/))
+    if (!readByExporter.test(name))
+      warnings.push(`${name} is not read here and has no effect: docs/tracing.md has the settings of traces`);
   return { faults, warnings };
 }
 

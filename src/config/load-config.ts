@@ -42,8 +42,7 @@ export function loadConfig<K extends OptionName = never>(
   const values: Record<string, unknown> = {};
   const effective: EffectiveValue[] = [];
   const read = entries.map(([key, option]) => [key, option, readOption(option, env, readFile)] as const);
-  for (const [key, , found] of read)
-    if ('effective' in found && found.effective.source !== 'unset') values[key] = found.value;
+  for (const [key, , found] of read) if ('value' in found) values[key] = found.value;
   const wanted = new Set<string>([...needed, ...neededBy(values as Draft)]);
   for (const [key, option, found] of read) {
     if ('problem' in found) {
@@ -63,9 +62,10 @@ export function loadConfig<K extends OptionName = never>(
   return { ok: true, config, effective, warnings: names.warnings };
 }
 
+/** Without a value: it is unset. */
 interface ReadOption {
   readonly effective: EffectiveValue;
-  readonly value: unknown;
+  readonly value?: unknown;
 }
 
 function readOption(
@@ -77,7 +77,7 @@ function readOption(
   if (read !== undefined && 'problem' in read) return read;
   const { text = option.fallback, source = 'default' } = read ?? {};
   const { env: name, secret = false } = option;
-  if (text === undefined) return { effective: { env: name, source: 'unset', shown: '', secret }, value: undefined };
+  if (text === undefined) return { effective: { env: name, source: 'unset', shown: '', secret } };
   const parsed = option.parse(text);
   if (!parsed.ok) return { name, problem: parsed.problem };
   return { effective: { env: name, source, shown: parsed.shown, secret }, value: parsed.value };
