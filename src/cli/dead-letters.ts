@@ -121,7 +121,11 @@ const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' |
   complete: (asked, { io, client, flags: { wait = 60 } }) =>
     follow(io, asked, {
       read: (newest) =>
-        Promise.all(newest.map((result) => (isWaiting(result) ? lookAgain(client, result.id) : result))),
+        Promise.all(
+          newest.map(async (result) =>
+            isWaiting(result) ? resultOf(result.id, await readRow(client, result.id)) : result,
+          ),
+        ),
       isOver: (newest) => !newest.some(isWaiting),
       seconds: wait,
     }),
@@ -153,10 +157,6 @@ const isWaiting = ({ result }: Result) => result === 'waiting';
 function resultOf(id: string, { retry }: Row): Result {
   const { result = 'waiting', detail = result === 'waiting' ? stillAsked : '-' } = retry ?? {};
   return { id, result, detail };
-}
-
-async function lookAgain(client: RestClient, id: string): Promise<Result> {
-  return resultOf(id, await readRow(client, id));
 }
 
 function readRow(client: RestClient, id: string): Promise<Row> {

@@ -3,6 +3,7 @@ import { replaceBodyOf } from '../contract/replace-terms.ts';
 import type { Stream } from '../domain/order.ts';
 import { replaceableSecurities } from '../domain/streams.ts';
 import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
+import { each } from './rest/each-verb.ts';
 import type { KeyFlags } from './rest/request-key.ts';
 import { refuseFlags, restExitCodes, streamOption } from './rest/rest-flags.ts';
 import type { Verb } from './rest/verb.ts';
@@ -63,7 +64,11 @@ export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
       .option('--currency <code>', 'account orders: three letters')
       .option('--destination <name>', 'account orders: exchange destination')
       .option('--extended-hours', 'with --stream, where its venue has it: also before and after the regular session')
-      .option('--leg <symbol:side:ratio:effect>', 'account orders: an option leg (OPEN or CLOSE); up to four', collect)
+      .option(
+        '--leg <symbol:side:ratio:effect>',
+        'account orders: an option leg (OPEN or CLOSE); up to four',
+        each(String),
+      )
       .option('--ref <text>', 'your own reference; it comes back as callerRef on every update of the order')
       .option('--supersedes <command>', 'the presumed absent command that this one takes the place of'),
   ask: (flags) => ({ body: flags.prediction ? predictionBody(flags) : accountBody(flags) }),
@@ -132,10 +137,6 @@ function oneOf(...words: readonly string[]): (text: string) => string {
     if (words.includes(text.toLowerCase())) return text;
     throw new InvalidArgumentError(`It must be one of: ${words.join(', ')}.`);
   };
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 /** JSON leaves undefined fields out. */

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
-import type { Config, ConfigFault, EffectiveValue } from '../config/config.ts';
+import type { Config, EffectiveValue } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
 import { venuesNeed } from '../config/venue-options.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
+import type { ProgramError } from '../runtime/program-error.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
 import { assembleService } from '../service/run/assemble-service.ts';
@@ -35,23 +36,16 @@ export function serveCommand(io: CliIo): Command {
  * them, so no single variable is required.
  */
 function requireCredential({ platformCredentials, platformClientSecret, encryptionKey }: Config): void {
-  const faults: ConfigFault[] = [];
   if (platformCredentials === 'client' && platformClientSecret === undefined)
-    faults.push({
-      name: 'PLATFORM_CLIENT_SECRET',
-      problem: 'is not set, and PLATFORM_CREDENTIALS asks for the client alone',
-    });
+    throw unset('PLATFORM_CLIENT_SECRET', ', and PLATFORM_CREDENTIALS asks for the client alone');
   if (platformCredentials === 'linked' && encryptionKey === undefined)
-    faults.push({
-      name: 'TIDEMARK_ENCRYPTION_KEY',
-      problem: `is not set (${optionTable.encryptionKey.kind}): linked logins are stored encrypted`,
-    });
+    throw unset('TIDEMARK_ENCRYPTION_KEY', ` (${optionTable.encryptionKey.kind}): linked logins are stored encrypted`);
   if (platformCredentials === 'both' && platformClientSecret === undefined && encryptionKey === undefined)
-    faults.push({
-      name: 'PLATFORM_CLIENT_SECRET',
-      problem: 'is not set, and neither is TIDEMARK_ENCRYPTION_KEY for linked logins',
-    });
-  if (faults.length > 0) throw configError(faults);
+    throw unset('PLATFORM_CLIENT_SECRET', ', and neither is TIDEMARK_ENCRYPTION_KEY for linked logins');
+}
+
+function unset(name: string, why: string): ProgramError {
+  return configError([{ name, problem: `is not set${why}` }]);
 }
 
 /** Undefined: they are off. The SDK is loaded only if they are on: it takes 40 ms and 10 MB. */

@@ -39,7 +39,7 @@ function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, re
   ];
   if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
   // The platform has the same code for an unknown order, and the same fix applies.
-  if (result === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
+  if (result === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode[reason.code]}`);
   if (advice !== undefined) lines.push(`  ${advice}`);
   if (isOpen) lines.push(`  tidemark command show ${commandId}`);
   return linesText(lines);

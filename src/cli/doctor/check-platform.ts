@@ -30,23 +30,22 @@ import {
  */
 export async function checkPlatform(config: Config, deps: HttpCheckDeps): Promise<SignInFindings> {
   const { http, clock } = deps;
-  const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
+  const { platformUrl, platformClientId, platformClientSecret } = config;
   if (platformUrl !== undefined && onlyLogins(config)) {
     const detail = 'only linked logins are followed';
     return { findings: [await checkClock(platformUrl, http, clock), ok('sign-in', detail)] };
   }
-  if (platformUrl === undefined || clientId === undefined || clientSecret === undefined) {
-    const all = { PLATFORM_URL: platformUrl, PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret };
+  if (platformUrl === undefined || platformClientId === undefined || platformClientSecret === undefined) {
+    const all = {
+      PLATFORM_URL: platformUrl,
+      PLATFORM_CLIENT_ID: platformClientId,
+      PLATFORM_CLIENT_SECRET: platformClientSecret,
+    };
     const unset = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [name] : []));
     const fix = `Set ${unset.join(' and ')} to what the client center shows for this app.`;
     return { findings: [fail('sign-in', `not set: ${unset.join(', ')}`, fix)] };
   }
-  const client = new ClientToken(deps, {
-    ...config,
-    platformUrl,
-    platformClientId: clientId,
-    platformClientSecret: clientSecret,
-  });
+  const client = new ClientToken(deps, { ...config, platformUrl, platformClientId, platformClientSecret });
   try {
     const [clockFinding, signedIn] = await Promise.all([
       checkClock(platformUrl, http, clock),

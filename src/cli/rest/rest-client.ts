@@ -137,7 +137,7 @@ function exitCodeOf(status: number): number {
 const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 
 /** Fixes that a person at a shell can look up. */
-const fixes: Readonly<Record<string, string>> = {
+export const fixOfCode: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   ACCOUNT_NOT_OPEN:
     '`tidemark status` shows the platform’s word for it; the platform has to open it. `tidemark cancel` works meanwhile.',
@@ -151,13 +151,9 @@ const fixes: Readonly<Record<string, string>> = {
   SHARD_NOT_FOUND: '`tidemark fleet` shows their numbers.',
 };
 
-export function fixOfCode(code: string): string | undefined {
-  return fixes[code];
-}
-
 function fixOf(status: number, body: Readonly<Record<string, unknown>>): { fix?: string } {
   const faults = faultsOf(body).map(faultLine);
-  const hint = fixOfCode(String(body['code'])) ?? (status === 401 ? unsigned : undefined);
+  const hint = fixOfCode[String(body['code'])] ?? (status === 401 ? unsigned : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
   const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
   return lines.length === 0 ? {} : { fix: lines.join('\n') };

@@ -104,10 +104,6 @@ export function streamOption(): Option {
   return new Option('--stream <name>', 'the stream of an order for equities or options').choices(securitiesStreams);
 }
 
-export function addReasonFlag(command: Command): Command {
-  return addRestFlags(command.requiredOption('--reason <text>', 'why: recorded in the audit trail', reasonText));
-}
-
 export function reasonText(text: string): string {
   if (text.trim() !== '' && text.length <= 500) return text.trim();
   throw new InvalidArgumentError('It must say why, in at most 500 characters.');

@@ -5,7 +5,7 @@ import { printable } from '../io/format-text.ts';
 import { type CliIo, printJson } from '../io/io.ts';
 import { addKeyFlags, namingKey, requestKey, withKey } from './request-key.ts';
 import { type RestAnswer, type RestClient, type RestRequest, understood } from './rest-client.ts';
-import { addReasonFlag, addRestFlags, query, type RestFlags, restClient, segment } from './rest-flags.ts';
+import { addRestFlags, query, type RestFlags, reasonText, restClient, segment } from './rest-flags.ts';
 
 type Method = RestRequest['method'];
 type RouteName = `${Method} /v1/${string}`;
@@ -95,7 +95,8 @@ export function commandOf<Flags extends RestFlags>(verb: Spoken, run: Runner<Fla
   for (const [name, about, read = String] of verb.takes ?? []) command.argument(name, about, read);
   const flagged = verb.flags?.(command) ?? command;
   if (verb.keyed) addKeyFlags(flagged);
-  const called = verb.reasoned ? addReasonFlag(flagged) : addRestFlags(flagged);
+  if (verb.reasoned) flagged.requiredOption('--reason <text>', 'why: recorded in the audit trail', reasonText);
+  const called = addRestFlags(flagged);
   if (verb.help !== undefined) called.addHelpText('after', verb.help);
   return called.action((...given: unknown[]) =>
     // The last is the command itself, with the flags it shares with its parent.
