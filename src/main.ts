@@ -1,9 +1,8 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Colours } from './cli/io/colours.ts';
-import { FileOutput } from './cli/io/file-output.ts';
 import type { CliIo, TextOutput } from './cli/io/io.ts';
-import { PipeOutput } from './cli/io/pipe-output.ts';
+import { FileOutput, PipeOutput } from './cli/io/outputs.ts';
 import { errorName, runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';

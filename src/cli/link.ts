@@ -83,6 +83,8 @@ export function linkCommand(io: CliIo): Command {
 const linkNeeds = ['databaseUrl', 'encryptionKey', 'platformUrl', 'platformAuthUrl', 'platformClientId'] as const;
 type LinkConfig = ConfigWith<(typeof linkNeeds)[number]>;
 
+const database = { applicationName: 'tidemark-link', maxConnections: 2 };
+
 async function runLink(io: CliIo, flags: Flags): Promise<void> {
   const { remove } = flags;
   if (flags.environment !== undefined && flags.venue !== 'alpaca')
@@ -90,13 +92,12 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
   if (flags.name !== undefined && flags.venue === 'alpaca')
     throw usage('a key pair has no --name: its login is named by its account', 'Leave --name out.');
   const { clock, random } = io;
-  const database = { applicationName: 'tidemark-link', maxConnections: 2 };
   if (flags.list || remove !== undefined)
     return withDatabase(io, readConfig(io, ['databaseUrl']), database, (pool) => {
       const logins = new PostgresCredentialList({ pool, clock, random });
       return remove === undefined ? printLogins(io, logins, flags) : removeLogin(io, pool, logins, remove);
     });
-  if (flags.venue === 'alpaca') return linkPair(io, flags, database);
+  if (flags.venue === 'alpaca') return linkPair(io, flags);
   const config = readConfig(io, linkNeeds);
   return withDatabase(io, config, database, (pool) => link(io, config, pool, flags));
 }
@@ -121,7 +122,7 @@ async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: s
 }
 
 /** A key pair, tried once. */
-async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof withDatabase>[2]): Promise<void> {
+async function linkPair(io: CliIo, flags: Flags): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'encryptionKey']);
   const { clock, random } = io;
   const pair = await readKeyPair(io, flags.timeout * 1000);
@@ -143,6 +144,7 @@ async function linkPair(io: CliIo, flags: Flags, database: Parameters<typeof wit
 }
 
 async function link(io: CliIo, config: LinkConfig, pool: Pool, flags: Flags): Promise<void> {
+  const { name = 'default' } = flags;
   const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
   const { clock, random } = io;
   const store = new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey });
@@ -159,15 +161,15 @@ async function link(io: CliIo, config: LinkConfig, pool: Pool, flags: Flags): Pr
         platformUrl,
         authUrl: platformAuthUrl,
         credential: { clientId: platformClientId, ...(platformClientSecret && { clientSecret: platformClientSecret }) },
-        storedAs: `${loginPrefix}${nameOf(flags)}`,
+        storedAs: `${loginPrefix}${name}`,
         holder: holderName(random),
         redirectPort: flags.redirectPort,
         timeoutMs: flags.timeout * 1000,
       },
       interrupted.signal,
     );
-    await recordAction(pool, 'link', { login: nameOf(flags) });
-    await printToken(io, flags, token, { http, platformUrl });
+    await recordAction(pool, 'link', { login: name });
+    await printToken(io, { ...flags, name }, token, { http, platformUrl });
   } finally {
     await http.close();
   }
@@ -182,11 +184,7 @@ async function printToken(
   if (token.refreshToken === undefined)
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
-  const name = nameOf(flags);
+  const { name } = flags;
   const seen = accounts === undefined ? '' : `: ${accounts.map(printable).join(', ') || 'no accounts'}`;
   printResult(io, flags, { name, accounts: accounts ?? null }, `Linked ${name}${seen}.\n`);
-}
-
-function nameOf({ name = 'default' }: Flags): string {
-  return name;
 }

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FileOutput } from '../../src/cli/io/file-output.ts';
 import { writeAtPaceOfReader } from '../../src/cli/io/io.ts';
-import { PipeOutput } from '../../src/cli/io/pipe-output.ts';
+import { FileOutput, PipeOutput } from '../../src/cli/io/outputs.ts';
 import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { eventually } from '../support/runs/poll.ts';
 
@@ -98,7 +97,7 @@ describe('issue: An export on a full disk ended with 0 and half its lines; a ser
 describe('issue: The reader of the log hung, and the service took more memory until it was killed.', () => {
   /** Writes 64 MiB as a service does, to a pipe that nobody reads; one more line once asked. */
   const service = `
-  import { PipeOutput } from './src/cli/io/pipe-output.ts';
+  import { PipeOutput } from './src/cli/io/outputs.ts';
   const output = new PipeOutput(process.stdout, (leftOut) => process.stderr.write('left out: ' + leftOut + '\\n'));
   const line = 'x'.repeat(1023) + '\\n';
   for (let n = 0; n < 64 * 1024; n += 1) output.write(line);

@@ -51,12 +51,13 @@ export class TopicFold {
     return Math.max(0, ...this.cutAtMs.values());
   }
 
-  addRecord({ partition, offset, key, value, timestampMs }: TopicRecord): void {
+  addRecord(record: TopicRecord): void {
+    const { partition, offset, key, value, timestampMs } = record;
     if (!this.seen.has(partition) && offset > 0n) this.cutAtMs.set(partition, timestampMs);
     this.seen.add(partition);
     const position = updatePosition(value ?? '');
     if (position === undefined) {
-      this.stray({ key, value, partition, offset });
+      this.stray(record);
       return;
     }
     this.records += 1;
@@ -72,7 +73,7 @@ export class TopicFold {
     this.newest.set(key, position);
   }
 
-  private stray({ key, value, partition, offset }: Pick<TopicRecord, 'key' | 'value' | 'partition' | 'offset'>): void {
+  private stray({ key, value, partition, offset }: TopicRecord): void {
     if (this.byPlace) this.newest.delete(key);
     if (this.strays.size < maxStrays || this.strays.has(key))
       this.strays.set(key, { kind: value === undefined ? 'tombstone' : 'foreign', partition, offset });
