@@ -57,7 +57,7 @@ function placesBelow(command: Command, path = '', shared: readonly Option[] = []
     ...below.map((child) => ({ text: child.name(), summary: child.summary() || child.description() })),
     ...choices.map((text) => ({ text, summary: '' })),
   ];
-  const flags = [...help.visibleOptions(command), ...shared].flatMap(flagName);
+  const flags = [...help.visibleOptions(command), ...shared].flatMap(flagOf);
   // Of the program's own options, --color may stand behind every command.
   const passed = path === '' ? command.options.filter(({ long }) => long !== '--version') : shared;
   return [
@@ -66,7 +66,7 @@ function placesBelow(command: Command, path = '', shared: readonly Option[] = []
   ];
 }
 
-function flagName({ short, long, description, required, optional, argChoices, flags }: Option): Flag[] {
+function flagOf({ short, long, description, required, optional, argChoices, flags }: Option): Flag[] {
   if (!long) return [];
   const takesValue = required || optional;
   const values = flags.includes('<file>') ? 'file' : (argChoices ?? []);

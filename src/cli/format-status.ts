@@ -76,11 +76,7 @@ function wrap(line: string): string[] {
   return [text.slice(0, end), ...wrap(`      ${text.slice(end + 1)}`)];
 }
 
-function verdict(
-  { trust, lane }: StatusDocument,
-  failing: readonly { name: string; effect: string }[],
-  isWell: boolean,
-): string {
+function verdict({ trust, lane }: StatusDocument, failing: NonNullable<Health['checks']>, isWell: boolean): string {
   if (isWell) return 'trusted';
   const stopping = failing.filter(({ effect }) => effect === 'unready').map(({ name }) => name);
   if (stopping.length > 0) return `not ready: ${stopping.join(', ')}`;

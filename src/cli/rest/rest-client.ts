@@ -134,8 +134,6 @@ function exitCodeOf(status: number): number {
   return status === 429 || status >= 500 ? exitCodes.unavailable : exitCodes.failed;
 }
 
-const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
-
 /** Fixes that a person at a shell can look up. */
 export const fixOfCode: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
@@ -153,7 +151,9 @@ export const fixOfCode: Readonly<Record<string, string>> = {
 
 function fixOf(status: number, body: Readonly<Record<string, unknown>>): { fix?: string } {
   const faults = faultsOf(body).map(faultLine);
-  const hint = fixOfCode[String(body['code'])] ?? (status === 401 ? unsigned : undefined);
+  const hint =
+    fixOfCode[String(body['code'])] ??
+    (status === 401 ? 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.' : undefined);
   const again = body['retryable'] === true ? ['The same line may succeed later.'] : [];
   const lines = [...faults, ...(hint === undefined ? [] : [hint]), ...again];
   return lines.length === 0 ? {} : { fix: lines.join('\n') };

@@ -67,8 +67,10 @@ export async function runVerify(deps: VerifyDeps, options: VerifyOptions): Promi
   const state = await foldTopic(deps, { ...options, topic: topics.state, byPlace: true });
   if (!stateOnly) onStep(`reading ${topics.updates}`);
   const updates = stateOnly ? undefined : await foldTopic(deps, { ...options, topic: topics.updates, byPlace: false });
+  // Retention, less an hour: a record being deleted is not missing.
+  const keptForMs = (options.retentionDays * 24 - 1) * 3_600_000;
   // An empty partition does not show how far back its records went.
-  const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - keptForMs(options));
+  const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - keptForMs);
   const findings = orders.flatMap((order) => {
     const key = `${order.stream}:${order.orderId}`;
     return judgeOrder(order, {
@@ -121,11 +123,6 @@ function foreign(
   if (fold.unlistedStrays > 0)
     findings.push({ hop: 'foreign', detail: `${fold.unlistedStrays} more on ${topic}, of other keys` });
   return findings;
-}
-
-/** Retention for updates, less an hour: a record being deleted is not missing. */
-function keptForMs({ retentionDays }: VerifyOptions): number {
-  return (retentionDays * 24 - 1) * 3_600_000;
 }
 
 /**
