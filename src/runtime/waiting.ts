@@ -96,6 +96,23 @@ export class SingleFlight<T> {
 }
 
 /**
+ * Runs `work` again and again until a signal aborts, each time `nextMs()` after the run before
+ * ended: runs never overlap. Rejects as `work` does.
+ */
+export async function repeat(
+  clock: Clock,
+  nextMs: () => number,
+  work: () => Promise<void>,
+  ...signals: AbortSignal[]
+): Promise<void> {
+  const isOver = () => signals.some((signal) => signal.aborted);
+  while (!isOver()) {
+    await clock.sleep(nextMs(), ...signals);
+    if (!isOver()) await work();
+  }
+}
+
+/**
  * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one came since the
  * last `wait`. A loop that waits here never misses work arriving while it is busy, and never polls.
  */

@@ -4,6 +4,7 @@ import { traits } from '../../domain/streams.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { cautiousWallMs, type Moment, momentOf } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
+import { repeat } from '../../runtime/waiting.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { type AccountAccess, concernsWholeAccount, restAskedMs } from './account-access.ts';
@@ -16,7 +17,6 @@ import { SessionShown } from './session-shown.ts';
 import { isCovered, type SessionEvent, type SessionState, sessionTransition } from './session-states.ts';
 import type { ConnectionEnd } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
-import { TimerSet } from './timer-set.ts';
 import { Watermarks } from './watermarks.ts';
 
 export interface SessionDeps extends AccountPartsDeps {
@@ -81,7 +81,6 @@ export class AccountSession {
   /** Monotonic time before which the account is not asked for again. */
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private readonly life = new AbortController();
-  private readonly timers: TimerSet;
   /** Takes the rows of its events, and knows which frames were lost. */
   readonly parts: AccountParts;
   private readonly watermarks: Watermarks;
@@ -95,7 +94,6 @@ export class AccountSession {
     this.options = options;
     this.accountId = accountId;
     this.isSim = record.isSim;
-    this.timers = new TimerSet(deps.clock);
     const nowMs = deps.clock.nowMs();
     // By the platform's clock, perhaps ahead of ours.
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
@@ -215,7 +213,6 @@ export class AccountSession {
     this.go('stopped', { gap: 'stopped' });
     this.life.abort();
     this.parts.audit.losses.stop();
-    this.timers.stop();
   }
 
   /** A read begins that should make the account live. `gap`: why the last one does no longer. */
@@ -299,7 +296,8 @@ export class AccountSession {
     const upToMs = cautiousWallMs(this.parts.unrecovered.before(began), momentOf(this.deps.clock));
     this.watermarks.live(upToMs, this.parts.reader.repairs.take(rows));
     const { auditMs } = this.options.timings;
-    this.timers.repeat(
+    void repeat(
+      this.deps.clock,
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
       () => this.audit(signal),
       signal,
@@ -325,7 +323,8 @@ export class AccountSession {
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
     // Not from within its frame: closing the connection while it delivers would reorder the frames
     // behind it.
-    this.timers.later(waitMs, () => this.options.onStoreLost(this));
+    const { signal } = this.life;
+    void this.deps.clock.sleep(waitMs, signal).then(() => signal.aborted || this.options.onStoreLost(this));
   }
 
   /** The connections stay; their rows since the last pong may be incomplete. */

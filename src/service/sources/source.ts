@@ -1,6 +1,6 @@
 import type { Stream } from '../../domain/order.ts';
 import { Backoff } from '../../runtime/backoff.ts';
-import { Wakeup } from '../../runtime/waiting.ts';
+import { repeat, Wakeup } from '../../runtime/waiting.ts';
 import type { AccountRecord } from '../../store/fleet/account-registry.ts';
 import type { AccessToken, TokenSource } from '../../venue/tokens.ts';
 import { streamOf } from '../../venue/venue.ts';
@@ -12,7 +12,6 @@ import { cutRaw } from './decode-order.ts';
 import { OddMessages } from './odd-messages.ts';
 import type { ConnectionEnd, SocketFactory } from './socket.ts';
 import { type ConnectionReading, type SourceGauges, SourceMeter, type SourceStatus } from './source-status.ts';
-import { TimerSet } from './timer-set.ts';
 import { heartbeats } from './watermarks.ts';
 
 export interface SourceDeps extends SessionDeps {
@@ -73,7 +72,6 @@ export class Source {
   private running: Promise<void> = Promise.resolve();
   private readonly life = new AbortController();
   private readonly wakeup = new Wakeup();
-  private readonly timers: TimerSet;
   private readonly meter: SourceMeter;
   private readonly roster: AccountRoster;
   private readonly odd: OddMessages;
@@ -85,7 +83,6 @@ export class Source {
     this.deps = deps;
     this.options = options;
     this.meter = new SourceMeter(options.stream, deps.metrics, deps.gauges);
-    this.timers = new TimerSet(deps.clock);
     this.odd = deps.odd ?? new OddMessages();
     this.roster = new AccountRoster(deps, { ...options, onStoreLost: (session) => this.storeLost(session) });
   }
@@ -102,13 +99,19 @@ export class Source {
   start(): void {
     this.leave.push(this.deps.sink.onRoom(() => this.unpause()));
     this.leave.push(this.deps.tokens.onRenewed((token) => this.replace(token)));
-    this.timers.repeat(
+    const { clock } = this.deps;
+    const { signal } = this.life;
+    void repeat(
+      clock,
       () => refreshEveryMs,
       async () => this.refresh(),
+      signal,
     );
-    this.timers.repeat(
+    void repeat(
+      clock,
       () => this.options.timings.heartbeatMs,
       () => this.beat(),
+      signal,
     );
     this.running = this.run();
   }
@@ -120,7 +123,6 @@ export class Source {
     for (const session of this.roster.sessions.values()) session.stop();
     for (const connection of [...this.connections])
       connection.terminate({ reason: 'stopped', detail: 'the service stops' });
-    this.timers.stop();
     this.wakeup.wake();
     await this.running;
     this.meter.stop();
