@@ -7,6 +7,7 @@ import {
   type Lease,
   lastActs,
 } from '../../runtime/lease.ts';
+import { SingleFlight } from '../../runtime/waiting.ts';
 import { toPublishError } from './publish-sends.ts';
 import { PublishError, type Publisher, type PublishRow, type SentAlong } from './publisher.ts';
 
@@ -42,7 +43,7 @@ const checkpointSchema = 'tidemark.commit-checkpoint.v1';
  */
 export class CheckpointWriter {
   private written: { readonly changes: number; readonly checkpointed: Checkpoint } | undefined;
-  private writing: Promise<void> | undefined;
+  private readonly writing = new SingleFlight<void>();
   private company: Timer | undefined;
   private readonly deps: CheckpointWriterDeps;
 
@@ -66,7 +67,7 @@ export class CheckpointWriter {
         this.company = undefined;
         this.hurry();
       });
-    } else if (this.writing === undefined && this.deps.mayWrite()) void this.write().catch(() => undefined);
+    } else if (!this.writing.running && this.deps.mayWrite()) void this.write().catch(() => undefined);
   }
 
   /**
@@ -105,7 +106,7 @@ export class CheckpointWriter {
     const { lease } = this.deps;
     this.assertMayWrite();
     while (!this.covers(changes, batch) && lease.lane === lane && lease.checkpoint.newest !== undefined)
-      await (this.writing ?? this.write());
+      await this.write();
   }
 
   /** Kafka has all that was seen at `changes`, or a checkpoint for the batch. */
@@ -131,10 +132,7 @@ export class CheckpointWriter {
   }
 
   private write(): Promise<void> {
-    this.writing = this.writeNewest().finally(() => {
-      this.writing = undefined;
-    });
-    return this.writing;
+    return this.writing.run(() => this.writeNewest());
   }
 
   private async writeNewest(): Promise<void> {

@@ -3,12 +3,6 @@ import type { CommittedBatch } from '../../domain/committed-batch.ts';
 /** Why the relay goes back to the log; a metric label. */
 export type RereadReason = 'start' | 'failure' | 'overflow' | 'gap';
 
-export interface HandoffLimits {
-  readonly maxHeldBatches: number;
-  /** Payload characters. */
-  readonly maxHeldBytes: number;
-}
-
 /** Whole consecutive batches, taken from memory to be published together. */
 export interface HandoffRows {
   readonly batches: readonly CommittedBatch[];
@@ -46,11 +40,11 @@ export class Handoff {
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
-  private readonly limits: HandoffLimits;
+  private readonly limits: { readonly maxHeldBatches: number; readonly maxHeldBytes: number };
   private readonly onReread: (reason: RereadReason) => void;
 
   /** `lastBatch`: the lane's last committed batch when the term began. */
-  constructor(limits: HandoffLimits, lastBatch: bigint, onReread: (reason: RereadReason) => void) {
+  constructor(limits: Handoff['limits'], lastBatch: bigint, onReread: (reason: RereadReason) => void) {
     this.limits = limits;
     this.newest = lastBatch;
     this.anchor = lastBatch;

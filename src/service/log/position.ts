@@ -1,5 +1,6 @@
 import type { Logger } from '../../observability/logger.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import { SingleFlight } from '../../runtime/waiting.ts';
 import type { RelayCursor, UpdateLog } from '../../store/orders/update-log.ts';
 
 interface PositionDeps {
@@ -20,7 +21,7 @@ export class Position {
   private reachedSeq = 0n;
   private savedSeq = 0n;
   private refusedEpoch: bigint | undefined;
-  private saving: Promise<void> | undefined;
+  private readonly saving = new SingleFlight<void>();
   private failing = false;
   private readonly deps: PositionDeps;
   private readonly lane: number;
@@ -56,10 +57,7 @@ export class Position {
    * costs repeats. One save at a time.
    */
   save(): Promise<void> {
-    this.saving ??= this.saveOnce().finally(() => {
-      this.saving = undefined;
-    });
-    return this.saving;
+    return this.saving.run(() => this.saveOnce());
   }
 
   /**

@@ -1,16 +1,11 @@
 import { DeadlineError } from '../../runtime/waiting.ts';
 import { PublishError, type PublishRow } from './publisher.ts';
 
-interface SendLimits {
-  readonly maxRows: number;
-  readonly maxBytes: number;
-}
-
 /**
  * By default a broker takes 1 MiB for each partition: 900 kB in total fits with any keys. Rows are
  * bounded too: 900 kB of small ones would keep the process busy for 10 ms.
  */
-export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
+export const sendLimits = { maxRows: 1000, maxBytes: 900_000 };
 
 /** In a batch, a record adds about this to its key and value. */
 const recordOverheadBytes = 20;
@@ -19,10 +14,7 @@ const recordOverheadBytes = 20;
  * Splits into pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large is a
  * piece of its own: the broker refuses it.
  */
-export function splitSends<Row extends PublishRow>(
-  rows: readonly Row[],
-  limits: SendLimits = sendLimits,
-): (readonly Row[])[] {
+export function splitSends<Row extends PublishRow>(rows: readonly Row[], limits = sendLimits): (readonly Row[])[] {
   if (rows.length === 0) return [];
   if (rows.length <= limits.maxRows && mostBytes(rows) <= limits.maxBytes) return [rows];
   const pieces: Row[][] = [];

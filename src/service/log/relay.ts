@@ -58,7 +58,7 @@ export class Relay implements Service {
     this.deps = deps;
     this.options = options;
     this.backoff = new Backoff(deps.random, options.backoff);
-    this.readSize = new ReadSize({ maxRows: options.maxRows, maxBytes: options.maxReadBytes });
+    this.readSize = new ReadSize(options);
     this.latency = new LatencyRecorder(deps.metrics.latency);
     this.pending = new PendingWatch(deps, options);
     this.kafkaTrouble = new TroubleReport(deps, 'publishing');
@@ -311,12 +311,6 @@ function splitByTopic<Row extends LogRow>(rows: readonly Row[]): (readonly Row[]
   return runs;
 }
 
-interface ReadSizeLimits {
-  readonly maxRows: number;
-  /** Payload characters. */
-  readonly maxBytes: number;
-}
-
 /**
  * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a
  * thousand such rows neither fit into our memory nor arrive within a query's deadline, and a failed
@@ -327,9 +321,9 @@ interface ReadSizeLimits {
  */
 export class ReadSize {
   private next: number;
-  private readonly limits: ReadSizeLimits;
+  private readonly limits: Pick<RelayOptions, 'maxRows' | 'maxReadBytes'>;
 
-  constructor(limits: ReadSizeLimits) {
+  constructor(limits: ReadSize['limits']) {
     this.limits = limits;
     this.next = limits.maxRows;
   }
@@ -339,9 +333,10 @@ export class ReadSize {
   }
 
   read(rows: readonly LogRow[]): void {
+    const { maxRows, maxReadBytes } = this.limits;
     const bytes = rows.reduce((sum, row) => sum + row.payload.length, 0);
-    const fitting = Math.floor((this.limits.maxBytes * rows.length) / Math.max(1, bytes));
-    this.next = Math.max(1, Math.min(this.limits.maxRows, 2 * this.next, bytes === 0 ? this.limits.maxRows : fitting));
+    const fitting = Math.floor((maxReadBytes * rows.length) / Math.max(1, bytes));
+    this.next = Math.max(1, Math.min(maxRows, 2 * this.next, bytes === 0 ? maxRows : fitting));
   }
 
   failed(): void {

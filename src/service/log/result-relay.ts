@@ -2,7 +2,7 @@ import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
-import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
+import { Backoff } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { ResultLog, ResultRow } from '../../store/commands/result-log.ts';
@@ -29,34 +29,27 @@ interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly isEmpty?: () => boolean;
 }
 
-interface ResultRelayOptions {
+/** A command has four to six steps of about 1.5 kB, so 200 rows are far below one send's limit. */
+export const resultRelayDefaults = {
   /** Rows in one read, and in one publish. */
-  readonly maxRows: number;
+  maxRows: 200,
   /**
    * How often the outbox is read without a wake-up, for example after a step lost its wake-up with
    * its process.
    */
-  readonly pollEveryMs: number;
+  pollEveryMs: 1000,
   /**
    * The least time from one find in the outbox to the next look. A single step is sent at once.
    * Many at a time share a read and a send.
    */
-  readonly gatherMs: number;
-  /** The least time from one mark to the next: a mark costs as much as a read. */
-  readonly markEveryMs: number;
-  readonly leasePollMs: number;
-  readonly backoff: BackoffOptions;
-}
-
-/** A command has four to six steps of about 1.5 kB, so 200 rows are far below one send's limit. */
-export const resultRelayDefaults: ResultRelayOptions = {
-  maxRows: 200,
-  pollEveryMs: 1000,
   gatherMs: 100,
+  /** The least time from one mark to the next: a mark costs as much as a read. */
   markEveryMs: 1000,
   leasePollMs: 50,
   backoff: { firstMs: 50, maxMs: 1000 },
 };
+
+type ResultRelayOptions = Readonly<typeof resultRelayDefaults>;
 
 interface Term {
   /** Aborted when the lane is lost or the relay gives up: every wait of the term ends. */

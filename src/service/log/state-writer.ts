@@ -2,7 +2,7 @@ import type { LogRow } from '../../domain/committed-batch.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
+import { Backoff } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { UpdateLog } from '../../store/orders/update-log.ts';
 import type { CheckpointWriter } from './checkpoint-writer.ts';
@@ -20,29 +20,22 @@ export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly checkpoint?: Pick<CheckpointWriter, 'cover'>;
 }
 
-export interface StateWriterOptions {
-  readonly flushEveryMs: number;
-  /** Orders, and payload characters, kept between two flushes. */
-  readonly maxOrders: number;
-  readonly maxBytes: number;
-  /** Log rows for one read to look at, and payload bytes in its result: one flush. */
-  readonly maxLookedAt: number;
-  readonly maxReadBytes: number;
-  readonly backoff: BackoffOptions;
-}
-
 /**
  * A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a
  * read of 5,000 rows is about 6 MB.
  */
-export const stateWriterDefaults: StateWriterOptions = {
+export const stateWriterDefaults = {
   flushEveryMs: 1000,
+  /** Orders, and payload characters, kept between two flushes. */
   maxOrders: 20_000,
   maxBytes: 32_000_000,
+  /** Log rows for one read to look at, and payload bytes in its result: one flush. */
   maxLookedAt: 5000,
   maxReadBytes: 16_000_000,
   backoff: { firstMs: 200, maxMs: 5000 },
 };
+
+export type StateWriterOptions = Readonly<typeof stateWriterDefaults>;
 
 const leastShare = 1 / 64;
 

@@ -15,35 +15,29 @@ export interface TopicSpec {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-export interface TopicNames {
-  /** Every update: `tidemark.order-updates.v1`. */
-  readonly updates: string;
-  /** Each order's newest state, compacted. Read it `read_committed`. */
-  readonly state: string;
-  /** Changes in the sources' state, and heartbeats "complete up to". */
-  readonly watermarks: string;
-  /** Each step of a command. */
-  readonly results: string;
-  /**
-   * Each lane's newest commits, written just before they are published: compacted, for the service
-   * alone.
-   */
-  readonly checkpoint: string;
-}
-
 /**
  * `prefix` is put before each name unchanged, for tests and for several installations on one
  * cluster.
  */
-export function topicNames(prefix = ''): TopicNames {
+export function topicNames(prefix = '') {
   return {
+    /** Every update. */
     updates: `${prefix}tidemark.order-updates.v1`,
+    /** Each order's newest state, compacted. Read it `read_committed`. */
     state: `${prefix}tidemark.order-state.v1`,
+    /** Changes in the sources' state, and heartbeats "complete up to". */
     watermarks: `${prefix}tidemark.watermarks.v1`,
+    /** Each step of a command. */
     results: `${prefix}tidemark.command-results.v1`,
+    /**
+     * Each lane's newest commits, written just before they are published: compacted, for the
+     * service alone.
+     */
     checkpoint: `${prefix}tidemark.commit-checkpoint.v1`,
   };
 }
+
+export type TopicNames = Readonly<ReturnType<typeof topicNames>>;
 
 const dayMs = 24 * 60 * 60 * 1000;
 /**

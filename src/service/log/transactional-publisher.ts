@@ -16,7 +16,18 @@ interface TransactionalPublisherDeps extends KafkaClientDeps {
   readonly onFenced?: () => void;
 }
 
-interface TransactionalPublisherOptions {
+export const transactionalPublisherDefaults = {
+  /**
+   * After this the broker aborts a transaction without its writer; until then readers of committed
+   * records wait behind it.
+   */
+  transactionTimeoutMs: 30_000,
+  takeOverDeadlineMs: 15_000,
+  /** For a whole flush. Below the transaction timeout. */
+  flushDeadlineMs: 20_000,
+};
+
+interface TransactionalPublisherOptions extends Readonly<typeof transactionalPublisherDefaults> {
   readonly kafka: KafkaOptions;
   readonly topic: string;
   /**
@@ -29,21 +40,7 @@ interface TransactionalPublisherOptions {
    * `takeOver`.
    */
   readonly transactionalId: () => string;
-  /**
-   * After this the broker aborts a transaction without its writer; until then readers of committed
-   * records wait behind it.
-   */
-  readonly transactionTimeoutMs: number;
-  readonly takeOverDeadlineMs: number;
-  /** For a whole flush. Below the transaction timeout. */
-  readonly flushDeadlineMs: number;
 }
-
-export const transactionalPublisherDefaults = {
-  transactionTimeoutMs: 30_000,
-  takeOverDeadlineMs: 15_000,
-  flushDeadlineMs: 20_000,
-} as const;
 
 interface Connected {
   readonly client: KafkaClient;

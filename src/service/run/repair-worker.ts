@@ -22,25 +22,20 @@ interface RepairWorkerDeps extends ClockAndLogger {
   readonly isIdle?: () => boolean;
 }
 
-export interface RepairWorkerOptions {
-  readonly lookEveryMs: number;
+const repairWorkerDefaults = {
+  lookEveryMs: 2_000,
   /** For one request; an account of a million orders is read whole in some minutes. */
-  readonly deadlineMs: number;
+  deadlineMs: 30 * 60_000,
   /** For an order of a job; an account may wait for its connection. */
-  readonly orderWithinMs: number;
+  orderWithinMs: 60_000,
   /**
    * The most orders that jobs have read in one round: with a round every 2 s some ten a second, so
    * that the platform's budget is left to audits.
    */
-  readonly ordersARound: number;
-}
-
-const repairWorkerDefaults: RepairWorkerOptions = {
-  lookEveryMs: 2_000,
-  deadlineMs: 30 * 60_000,
-  orderWithinMs: 60_000,
   ordersARound: 20,
 };
+
+export type RepairWorkerOptions = Readonly<typeof repairWorkerDefaults>;
 
 /** A repair is not urgent, and must not crowd out audits. */
 const accountsAtOnce = 8;

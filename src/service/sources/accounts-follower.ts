@@ -36,30 +36,25 @@ interface AccountsFollowerDeps extends ClockAndLogger {
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
 }
 
-export interface AccountsFollowerOptions extends Pick<FollowInputs, 'ofVenue' | 'streams' | 'only'> {
+/** One process follows all accounts, and there are no other logins. */
+export const accountsFollowerDefaults = {
   /**
    * Whether this process follows the account now, rather than another one; `review` follows each
    * change.
    */
-  readonly isOurs: (accountId: string) => boolean;
+  isOurs: (_accountId: string): boolean => true,
   /** Whether there are no other logins. */
-  readonly knowsAll: () => boolean;
+  knowsAll: (): boolean => true,
   /** Between two turns, if nothing changes. */
-  readonly compareEveryMs: number;
-  /** An account just taken, linked or opened is followed within seconds. */
-  readonly graceMs: number;
-  /** The database's accounts are read again after each review, and this often. */
-  readonly loadEveryMs: number;
-}
-
-/** One process follows all accounts, and there are no other logins. */
-export const accountsFollowerDefaults = {
-  isOurs: () => true,
-  knowsAll: () => true,
   compareEveryMs: 2_000,
+  /** An account just taken, linked or opened is followed within seconds. */
   graceMs: 30_000,
+  /** The database's accounts are read again after each review, and this often. */
   loadEveryMs: 300_000,
-} as const;
+};
+
+export type AccountsFollowerOptions = Pick<FollowInputs, 'ofVenue' | 'streams' | 'only'> &
+  Readonly<typeof accountsFollowerDefaults>;
 
 const named = 5;
 /** New accounts: the first start has thousands. */

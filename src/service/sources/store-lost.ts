@@ -2,6 +2,7 @@ import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock, Moment } from '../../runtime/clock.ts';
+import { SingleFlight } from '../../runtime/waiting.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
 import { incomplete, notCommitted } from './account-access.ts';
@@ -55,7 +56,7 @@ export class StoreLost {
   private handledUpTo: string | undefined;
   private handledMs = Number.NEGATIVE_INFINITY;
   private epochOpened = false;
-  private opening: Promise<PlatformError | undefined> | undefined;
+  private readonly opening = new SingleFlight<PlatformError | undefined>();
   private readonly deps: {
     readonly reads: OrderReads;
     readonly reader: AccountReader;
@@ -192,10 +193,7 @@ export class StoreLost {
   /** Undefined: the epoch after the loss is durable. */
   private openEpoch(): Promise<PlatformError | undefined> {
     if (this.epochOpened) return Promise.resolve(undefined);
-    this.opening ??= this.saveEpoch().finally(() => {
-      this.opening = undefined;
-    });
-    return this.opening;
+    return this.opening.run(() => this.saveEpoch());
   }
 
   private async saveEpoch(): Promise<PlatformError | undefined> {

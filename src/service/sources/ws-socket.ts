@@ -9,30 +9,23 @@ import { Secret } from '../../runtime/secret.ts';
 import { type HttpRequest, revealedHeaders } from '../../venue/http.ts';
 import type { EndReason, Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
 
-export interface WsSocketOptions {
+export const wsSocketDefaults = {
   /** From the start of the connection to the upgrade's answer. */
-  readonly openMs: number;
-  readonly closeMs: number;
+  openMs: 5_000,
+  closeMs: 2_000,
   /** A longer message ends the connection. Contract: 64 KiB. */
-  readonly maxFrameBytes: number;
-  readonly maxFragments: number;
+  maxFrameBytes: 64 * 1024,
+  maxFragments: 64,
   /** More of the peer's pings within a second end the connection: each costs a pong. */
-  readonly maxPingsPerSecond: number;
+  maxPingsPerSecond: 50,
   /**
    * The peer does not read our bytes (mostly pongs): beyond this it ends the
    * connection instead of filling our memory.
    */
-  readonly maxUnsentBytes: number;
-}
-
-export const wsSocketDefaults: WsSocketOptions = {
-  openMs: 5_000,
-  closeMs: 2_000,
-  maxFrameBytes: 64 * 1024,
-  maxFragments: 64,
-  maxPingsPerSecond: 50,
   maxUnsentBytes: 1024 * 1024,
 };
+
+export type WsSocketOptions = Readonly<typeof wsSocketDefaults>;
 
 /**
  * Sockets by `ws`. No permessage-deflate is offered, so a deflate bomb is a

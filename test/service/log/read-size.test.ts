@@ -10,14 +10,14 @@ const rows = (count: number, characters: number) =>
 
 describe('the size of a read of the log', () => {
   it('is the most that is allowed while rows are small, also behind an empty read', () => {
-    const size = new ReadSize({ maxRows: 1000, maxBytes: 1_000_000 });
+    const size = new ReadSize({ maxRows: 1000, maxReadBytes: 1_000_000 });
     size.read(rows(1000, 900));
     size.read([]);
     expect(size.rows).toBe(1000);
   });
 
   it('falls to what fits as soon as rows are large, and never below one', () => {
-    const size = new ReadSize({ maxRows: 1000, maxBytes: 1_000_000 });
+    const size = new ReadSize({ maxRows: 1000, maxReadBytes: 1_000_000 });
     size.read(rows(100, 100_000));
     expect(size.rows).toBe(10);
     size.read(rows(1, 3_000_000));
@@ -25,7 +25,7 @@ describe('the size of a read of the log', () => {
   });
 
   it('halves with each failure and doubles with each success after it', () => {
-    const size = new ReadSize({ maxRows: 8, maxBytes: 1000 });
+    const size = new ReadSize({ maxRows: 8, maxReadBytes: 1000 });
     const seen = [false, false, false, false, true, true, true, true].map((succeeds) => {
       if (succeeds) size.read(rows(1, 10));
       else size.failed();
