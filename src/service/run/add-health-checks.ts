@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { conditions } from '../../contract/conditions.ts';
+import { present } from '../../domain/present.ts';
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -10,6 +10,7 @@ import type { LaneKeeper } from '../fleet/lane-keeper.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { Connectors } from '../sources/connectors.ts';
 import type { Credentials } from './credentials.ts';
+import { doubtOfStates, doubtOfStoring } from './judge-trust.ts';
 import type { SchemaGate } from './schema-gate.ts';
 import type { TopicsCheck } from './topics-check.ts';
 
@@ -72,18 +73,10 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(commands) });
 }
 
-/** Batches may fail to commit although the database answers and the lane is renewed. */
 export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
-  const { depth, oldestUncommittedMs = clock.nowMs() } = ingest;
-  const waitsMs = clock.nowMs() - oldestUncommittedMs;
-  if (waitsMs < conditions.rows_not_stored.afterMs)
-    return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
-  return {
-    ok: false,
-    detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored${
-      ingest.trouble === undefined ? '' : `: ${ingest.trouble}`
-    }`,
-  };
+  const { depth: rows, oldestUncommittedMs: oldestMs, trouble: why } = ingest;
+  const doubt = doubtOfStoring({ nowMs: clock.nowMs(), notStored: present({ rows, oldestMs, why }) });
+  return { ok: doubt === undefined, detail: doubt?.detail ?? `${plural(rows, 'observation')} on the way` };
 }
 
 /** A halt stops placing and replacing only, and a person has to look at it. */
@@ -119,17 +112,12 @@ function sourcesCheck({ keeper, sources, fleet }: HealthParts): CheckResult {
   const accounts = sources
     .status()
     .flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
-  const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const lacking = sources.unfollowed.length;
   if (lacking > 0)
     return { ok: false, detail: `${plural(lacking, 'account stream')} not followed, though this process ought to` };
   if (accounts.length === 0 && others > 0 && anyFollows !== false)
     return { ok: true, detail: 'no account is in the shards of this process' };
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
-  const [first] = notLive;
-  if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account stream')} followed` };
-  return {
-    ok: false,
-    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
-  };
+  const doubt = doubtOfStates(accounts);
+  return { ok: doubt === undefined, detail: doubt?.detail ?? `${plural(accounts.length, 'account stream')} followed` };
 }

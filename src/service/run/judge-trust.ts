@@ -100,15 +100,27 @@ function doubtOfShards({ nowMs, fleet: { unassigned } }: TrustFacts): Doubt | un
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [
     doubtOfAccounts(facts),
-    doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored]),
-    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent),
+    doubtOfStoring(facts),
+    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts.nowMs, facts.unsent),
     doubtOfReach(facts),
   ];
 }
 
-function doubtOfAccounts({ accounts, unlisted, fleet }: TrustFacts): Doubt | undefined {
+/** Undefined: each is live, or has no orders to follow. */
+export function doubtOfStates(
+  accounts: readonly Pick<TrustFacts['accounts'][number], 'stream' | 'accountId' | 'state' | 'sinceMs'>[],
+): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
+  if (first === undefined) return undefined;
+  return {
+    name: 'account_not_live',
+    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+    sinceMs: Math.min(...notLive.map(({ sinceMs }) => sinceMs)),
+  };
+}
+
+function doubtOfAccounts({ accounts, unlisted, fleet }: TrustFacts): Doubt | undefined {
   if (accounts.length === 0) {
     // If others follow accounts, a process without any is well: its shards may be empty, or on
     // their way to another process.
@@ -116,14 +128,9 @@ function doubtOfAccounts({ accounts, unlisted, fleet }: TrustFacts): Doubt | und
     const detail = fleet.others > 0 ? 'no process follows any account' : 'no account is followed yet';
     return { name: 'account_not_live', detail };
   }
-  if (first === undefined && unlisted.length === 0) return undefined;
-  if (first === undefined)
-    return { name: 'account_not_live', detail: `no list of the accounts on ${unlisted.join(' and ')} has come yet` };
-  return {
-    name: 'account_not_live',
-    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
-    sinceMs: Math.min(...notLive.map(({ sinceMs }) => sinceMs)),
-  };
+  const doubt = doubtOfStates(accounts);
+  if (doubt !== undefined || unlisted.length === 0) return doubt;
+  return { name: 'account_not_live', detail: `no list of the accounts on ${unlisted.join(' and ')} has come yet` };
 }
 
 function doubtOfReach({ accounts }: TrustFacts): Doubt | undefined {
@@ -177,11 +184,16 @@ function doubtOfHeartbeat({ nowMs, heartbeatMs, fleet }: TrustFacts): Doubt | un
   return { ...doubt, detail: `${detail}; no account is followed`, runbook: 'SourceNeverLive' };
 }
 
+/** Batches may fail to commit although the database answers and the lane is renewed. */
+export function doubtOfStoring({ nowMs, notStored }: Pick<TrustFacts, 'nowMs' | 'notStored'>): Doubt | undefined {
+  return doubtOfRows('rows_not_stored', 'observation', 'to be stored', nowMs, [notStored]);
+}
+
 function doubtOfRows(
   name: DoubtName,
   what: string,
   goal: string,
-  { nowMs }: TrustFacts,
+  nowMs: number,
   all: readonly Waiting[],
 ): Doubt | undefined {
   const oldestMs = Math.min(...all.map((waiting) => waiting.oldestMs ?? Number.POSITIVE_INFINITY));
