@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Ambient } from '../../observability/ambient.ts';
-import { withDeadline } from '../../runtime/waiting.ts';
+import { aborted, abortWith, withDeadline } from '../../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClientDeps, leaveKafka, openKafkaClient } from './kafkajs/kafka-client.ts';
 import { openCluster, topicEnds } from './topic-ends.ts';
@@ -103,9 +103,9 @@ export async function followTopic(
     readUncommitted: !options.readCommitted,
     retry: { retries: 2, initialRetryTime: 100, restartOnFailure: () => Promise.resolve(false) },
   });
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop as () => void, { once: true });
+  // The signal outlives this connection, and an outage makes thousands of them.
+  using over = abortWith(signal);
+  const stopped = aborted(over.signal);
   const crashed = new Promise<never>((_, reject) => {
     consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
   });
@@ -119,8 +119,6 @@ export async function followTopic(
     ]);
     await Promise.race([crashed, stopped]);
   } finally {
-    // The signal outlives this connection, and an outage makes thousands of them.
-    signal.removeEventListener('abort', stop as () => void);
     await leaveKafka(deps.clock, client, consumer, 2000);
   }
 }

@@ -1,5 +1,5 @@
 import { Backoff } from '../../runtime/backoff.ts';
-import { Wakeup } from '../../runtime/waiting.ts';
+import { abortWith, Wakeup } from '../../runtime/waiting.ts';
 import {
   type FollowDeps,
   type Follower,
@@ -36,10 +36,8 @@ export async function* readTopic(
   deps: FollowDeps,
   options: ReadTopicOptions,
 ): AsyncGenerator<TopicRecord, void, undefined> {
-  const over = new AbortController();
-  const stop = () => over.abort();
-  options.signal?.addEventListener('abort', stop, { once: true });
-  if (options.signal?.aborted) stop();
+  const ended = new AbortController();
+  using over = abortWith(ended.signal, ...(options.signal === undefined ? [] : [options.signal]));
   const position = new FollowPosition();
   const wakeup = new Wakeup();
   let waiting: { records: TopicRecord[]; taken: () => void } | undefined;
@@ -74,8 +72,7 @@ export async function* readTopic(
       if (waiting === undefined) await wakeup.wait();
     }
   } finally {
-    over.abort();
-    options.signal?.removeEventListener('abort', stop);
+    ended.abort();
     await following;
   }
 }
