@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import pino, { type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { present } from '../domain/present.ts';
 import { isKnownByCode, ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { escapeControls, escapeTwice } from './escape-controls.ts';
@@ -127,15 +128,15 @@ function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(err
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error.cause) : error.cause;
   const fix = error instanceof ProgramError ? error.fix : undefined;
   const showsStack = withStack && fix === undefined;
-  return {
+  return present({
     type: error.name,
     message: error.message,
-    ...(code !== undefined && { code }),
-    ...(retryable !== undefined && { retryable }),
-    ...(fix !== undefined && { fix }),
-    ...(showsStack && !(error instanceof ProgramError) && error.stack !== undefined && { stack: error.stack }),
-    ...(cause === undefined || depth >= deepest ? {} : { cause: describeError(cause, depth + 1, showsStack) }),
-  };
+    code,
+    retryable,
+    fix,
+    stack: showsStack && !(error instanceof ProgramError) ? error.stack : undefined,
+    cause: cause === undefined || depth >= deepest ? undefined : describeError(cause, depth + 1, showsStack),
+  });
 }
 
 /**

@@ -23,7 +23,7 @@ interface Beginning {
    */
   readonly follows?: boolean;
   /** Monotonic time in milliseconds; left out: now. */
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
   readonly attributes?: Attributes;
 }
 

@@ -1,4 +1,5 @@
 import type { Config, ConfigWith } from '../../config/config.ts';
+import { present } from '../../domain/present.ts';
 import type { Secret } from '../../runtime/secret.ts';
 
 interface KafkaTlsOptions {
@@ -34,13 +35,7 @@ export function kafkaOptions(config: ConfigWith<'kafkaBrokers'>): KafkaOptions {
 
 function tls({ kafkaSsl, kafkaSslCa, kafkaSslCert, kafkaSslKey }: Config): Pick<KafkaOptions, 'tls'> {
   if (kafkaSsl === 'off') return {};
-  return {
-    tls: {
-      ...(kafkaSslCa !== undefined && { ca: kafkaSslCa.reveal() }),
-      ...(kafkaSslCert !== undefined && { cert: kafkaSslCert.reveal() }),
-      ...(kafkaSslKey !== undefined && { key: kafkaSslKey }),
-    },
-  };
+  return { tls: present({ ca: kafkaSslCa?.reveal(), cert: kafkaSslCert?.reveal(), key: kafkaSslKey }) };
 }
 
 /** The configuration makes sure that all three are set, or none. */

@@ -81,10 +81,10 @@ export class UpdateTraces {
     const joins = commandId !== undefined && parent !== undefined && this.countUpdate(commandId);
     if (!isDrawn && !joins) return undefined;
     const { tracing } = this.deps;
-    const receivedMs = batch.receivedMs[i];
+    const sinceMs = batch.receivedMs[i];
     const update = tracing.begin('update', {
       ...(joins && { parent, follows: true }),
-      ...(receivedMs !== undefined && { sinceMs: receivedMs }),
+      sinceMs,
       attributes: {
         'tidemark.order.key': row.key,
         'tidemark.stream': batch.streams[i],
@@ -96,9 +96,7 @@ export class UpdateTraces {
     // Not ended, so not sent: the sampler did not take it.
     if (!update.sampled) return undefined;
     const { context: parentOf } = update;
-    tracing
-      .begin('commit', { parent: parentOf, ...(receivedMs !== undefined && { sinceMs: receivedMs }) })
-      .end({ atMs: batch.committedMs });
+    tracing.begin('commit', { parent: parentOf, sinceMs }).end({ atMs: batch.committedMs });
     const attributes = { 'messaging.system': 'kafka', 'messaging.kafka.message.key': row.key };
     return { update, publish: tracing.begin('publish update', { kind: 'producer', parent: parentOf, attributes }) };
   }

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Stream } from '../../domain/order.ts';
+import { present } from '../../domain/present.ts';
 import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import type { WriteDeps } from '../../venue/write-venue.ts';
@@ -82,7 +83,7 @@ function entriesOf(
 }
 
 function writeAddresses({ platformUrl, platformStagingUrl: stagingUrl }: PlatformConfig): WriteAddresses {
-  return { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) };
+  return present({ platformUrl, stagingUrl });
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

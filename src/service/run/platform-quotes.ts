@@ -6,6 +6,7 @@ import {
   parseSpelledDecimal,
 } from '../../domain/decimal.ts';
 import type { Quote, Quoted } from '../../domain/measure-command.ts';
+import { present } from '../../domain/present.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
@@ -113,7 +114,7 @@ async function optionQuote(
     if (newest.sipTimestamp === undefined) return undefined;
     const [bid, ask] = [positive(newest.bidPrice), positive(newest.askPrice)];
     const madeAtMs = Number(BigInt(newest.sipTimestamp) / 1_000_000n);
-    return ask === undefined ? undefined : quoteOf(middle(bid, ask), { bid, ask }, madeAtMs);
+    return ask === undefined ? undefined : quoteOf(middle(bid, ask), { last: undefined, bid, ask }, madeAtMs);
   }
   return undefined;
 }
@@ -123,21 +124,13 @@ function positive(text: string | undefined): Decimal | undefined {
   return price !== undefined && compareDecimals(price, '0') > 0 ? price : undefined;
 }
 
-interface Shown {
-  readonly last?: Decimal | undefined;
-  readonly bid: Decimal | undefined;
-  readonly ask: Decimal | undefined;
-}
-
-function quoteOf(price: Decimal | undefined, { last, bid, ask }: Shown, madeAtMs: number): Awaited<Read['quote']> {
+function quoteOf(
+  price: Decimal | undefined,
+  { last, bid, ask }: Record<'last' | 'bid' | 'ask', Decimal | undefined>,
+  madeAtMs: number,
+): Awaited<Read['quote']> {
   if (price === undefined && ask === undefined) return undefined;
-  return {
-    ...(price !== undefined && { price }),
-    ...(ask !== undefined && { ask }),
-    ...(last !== undefined && { last }),
-    ...(bid !== undefined && { bid }),
-    madeAtMs,
-  };
+  return present({ price, ask, last, bid, madeAtMs });
 }
 
 /** One side alone has no middle. */

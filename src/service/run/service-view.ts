@@ -29,8 +29,7 @@ export function serviceView({ commands, streams, status, ring, consumers, look, 
       return streams();
     },
     status: shared(clock, (scope) => statusDocument(status, scope)),
-    history: (sinceMs) =>
-      historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
+    history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, sinceMs }),
     consumers: () => consumersOf(consumers),
     fleet: async () => fleetDocument(await look(), clock.nowMs()),
   };
@@ -80,7 +79,7 @@ async function consumersOf(consumers: ConsumerGroups): Promise<ConsumersAnswer> 
  */
 export function historyDocument(
   readings: readonly PipelineReading[],
-  { everyMs, sinceMs = 0 }: { readonly everyMs: number; readonly sinceMs?: number },
+  { everyMs, sinceMs = 0 }: { readonly everyMs: number; readonly sinceMs?: number | undefined },
 ): HistoryDocument {
   const samples: HistorySample[] = [];
   for (const [index, reading] of readings.entries()) {

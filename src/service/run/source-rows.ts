@@ -1,5 +1,6 @@
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { formatInstant } from '../../domain/instant.ts';
+import { present } from '../../domain/present.ts';
 import type { RecentEvents } from '../../runtime/recent-count.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import { maySee } from '../rest/auth/principal.ts';
@@ -119,20 +120,14 @@ export function followedAccounts(
   return sources.status().flatMap(({ credential, stream, accounts }) => {
     const tokenExpiresMs = expiries.get(credential);
     const beside = accounts.map(({ accountId }) => accountId);
-    return accounts.map(({ accountId, state, sinceMs, silentLosses, lastAuditMs, lastAuditFound, ...rest }) => ({
-      stream,
-      accountId,
-      state,
-      sinceMs,
-      beside,
-      silentLosses: silentLosses.events,
-      ...(rest.lastEventMs !== undefined && { lastEventMs: rest.lastEventMs }),
-      ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
-      ...(lastAuditMs !== undefined &&
-        lastAuditFound !== undefined && { lastAudit: { atMs: lastAuditMs, ...lastAuditFound } }),
-      ...(rest.lastError !== undefined && { lastError: rest.lastError }),
-      ...(rest.standing !== undefined && { standing: rest.standing }),
-      ...(tokenExpiresMs !== undefined && { tokenExpiresMs }),
-    }));
+    return accounts.map(({ accountId, state, sinceMs, silentLosses, lastAuditMs, lastAuditFound, ...rest }) => {
+      const lastAudit =
+        lastAuditMs === undefined ? undefined : lastAuditFound && { atMs: lastAuditMs, ...lastAuditFound };
+      const { lastEventMs, lastResyncMs, lastError, standing } = rest;
+      return present({
+        ...{ stream, accountId, state, sinceMs, beside, silentLosses: silentLosses.events },
+        ...{ lastEventMs, lastResyncMs, lastAudit, lastError, standing, tokenExpiresMs },
+      });
+    });
   });
 }

@@ -1,4 +1,5 @@
 import type { ConfigWith } from '../../config/config.ts';
+import { present } from '../../domain/present.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Act, Lease } from '../../runtime/lease.ts';
 import type { Secret } from '../../runtime/secret.ts';
@@ -54,13 +55,11 @@ const commandReadConnections = 2;
 
 /** The settings as options of these parts. */
 export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptions {
-  return {
-    url: config.databaseUrl.reveal(),
-    poolSize: config.databasePoolSize,
-    firstGeneration: config.generation,
-    ...(config.encryptionKey !== undefined && { encryptionKey: config.encryptionKey }),
-    ...(config.platformClientSecret !== undefined && { platformClientSecret: config.platformClientSecret }),
-  };
+  const { databaseUrl, databasePoolSize: poolSize, generation, encryptionKey, platformClientSecret } = config;
+  return present({
+    ...{ url: databaseUrl.reveal(), poolSize, firstGeneration: generation },
+    ...{ encryptionKey, platformClientSecret },
+  });
 }
 
 export type StoreParts = ReturnType<typeof storeParts>;

@@ -56,7 +56,7 @@ interface Situation {
 /** What comes with an event. */
 interface Circumstances extends Omit<Situation, 'name'> {
   /** Why the cover ends where it does, for consumers. Left out: the event's own name. */
-  readonly gap?: string;
+  readonly gap?: string | undefined;
   /** For people: the newest error. */
   readonly error?: string;
 }
@@ -218,7 +218,7 @@ export class AccountSession {
   /** A read begins that should make the account live. `gap`: why the last one does no longer. */
   private begin(cover: Cover, gap?: string): void {
     const event = this.parts.storeLost.active ? 'recovery_begins' : 'read_begins';
-    if (this.go(event, { cover, ...(gap !== undefined && { gap }) })) void this.resync(cover);
+    if (this.go(event, { cover, gap })) void this.resync(cover);
   }
 
   private async resync(cover: Cover): Promise<void> {

@@ -235,7 +235,7 @@ export class Connectors {
       gate: new Window(readsAtOnce),
       troubledGate: new Window(troubledReadsAtOnce),
       auditGate: this.auditGate,
-      doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, ...(options.part && { part: options.part }) }),
+      doubtPace: new Pace({ clock }, { everyMs: doubtEveryMs, part: options.part }),
     };
     const sources = Object.entries(options.streamUrls).map(
       ([stream, url]) => new Source(shared, { stream: stream as Stream, url, timings }),

@@ -185,7 +185,7 @@ export class OrderLooks {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
     const wishes = [...waiters].map(({ wish }) => wish);
-    const urgent = wishes.some(({ question }) => question === 'command');
+    const urgent = wishes.some(({ question }) => question === 'command') || undefined;
     const cause = urgent || wishes.some((wish) => wish.cause === 'probe') ? 'probe' : 'snapshot';
     if (!urgent) await roomIn(sink, abort.signal);
     if (abort.signal.aborted) return failed(givenUp);
@@ -205,15 +205,7 @@ export class OrderLooks {
     const receivedMs = clock.monotonicMs();
     const raw = () => JSON.stringify(row);
     const onResult = wishes.find((wish) => wish.onResult !== undefined)?.onResult;
-    const item = intake.takeRow(row, {
-      cause,
-      receivedMs,
-      bytes,
-      storeMark,
-      ...(urgent && { urgent }),
-      raw,
-      onResult,
-    });
+    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, urgent, raw, onResult });
     try {
       await sink.committed();
     } catch (error) {

@@ -1,3 +1,4 @@
+import { present } from '../../domain/present.ts';
 import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { AccountParts } from './account-parts.ts';
 import { type SessionState, shownAs } from './session-states.ts';
@@ -32,7 +33,7 @@ export class SessionShown {
     if (to === from) return;
     const { clock, log } = this.deps;
     const level = to === 'down' || to === 'login_required' ? 'warn' : 'info';
-    log[level]({ ...this.about, from, to, ...(error !== undefined && { reason: error }) }, 'account state');
+    log[level](present({ ...this.about, from, to, reason: error }), 'account state');
     this.shown.state = to;
     this.shown.sinceMs = clock.nowMs();
   }
@@ -54,17 +55,17 @@ export class SessionShown {
 
   status(): AccountStatus {
     const { intake, unrecovered, doubts, absent, outOfReach, audit, lastEventMs } = this.deps.parts;
-    return {
+    return present({
       accountId: this.about.accountId,
       ...this.shown,
-      ...(lastEventMs !== undefined && { lastEventMs }),
+      lastEventMs,
       sourceEpoch: intake.sourceEpoch,
       unrecovered: unrecovered.count,
       inDoubt: doubts.count,
       absent: absent.shown,
       outOfReach: outOfReach.shown,
       silentLosses: audit.silentLosses,
-      ...(this.shown.lastAuditMs !== undefined && { lastAuditFound: audit.found }),
-    };
+      lastAuditFound: this.shown.lastAuditMs === undefined ? undefined : audit.found,
+    });
   }
 }

@@ -38,7 +38,7 @@ const leastPart = 0.02;
 export class Pace {
   private nextMs = Number.NEGATIVE_INFINITY;
   private readonly clock: Clock;
-  private readonly options: { readonly everyMs: number; readonly part?: () => number };
+  private readonly options: { readonly everyMs: number; readonly part?: (() => number) | undefined };
 
   constructor(deps: { clock: Clock }, options: Pace['options']) {
     this.clock = deps.clock;

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
+import { present } from '../../../domain/present.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { bareHost } from '../../../runtime/url-host.ts';
@@ -102,11 +103,7 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
     enforceRequestTimeout: true,
     retry: { retries: 0 },
     ...(tls !== undefined && {
-      ssl: {
-        ...(tls.ca !== undefined && { ca: [tls.ca] }),
-        ...(tls.cert !== undefined && { cert: tls.cert }),
-        ...(tls.key !== undefined && { key: tls.key.reveal() }),
-      },
+      ssl: present({ ca: tls.ca && [tls.ca], cert: tls.cert, key: tls.key?.reveal() }),
     }),
     ...(sasl !== undefined && { sasl: saslOf(sasl) }),
   };
