@@ -11,7 +11,7 @@ import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
 import { StateWriter, type StateWriterDeps } from './state-writer.ts';
-import { TermLoop, TroubleReport } from './term-loop.ts';
+import { measureSend, TermLoop, TroubleReport } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
 
 /** The creator closes the two publishers once the relay is drained. */
@@ -249,17 +249,18 @@ export class Relay implements Service {
    * is over.
    */
   private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
-    const { clock, lease, metrics, publisher, checkpoint } = this.deps;
+    const { clock, lease, publisher, checkpoint } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
     const mayAct = () => lease.mayAct() && !term.position.fenced;
     while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
     if (term.over.signal.aborted) return false;
-    const startedMs = clock.monotonicMs();
+    const isStill = () => mayAct() && !term.over.signal.aborted;
     try {
-      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted, checkpoint?.along(upToBatch));
+      await measureSend(this.deps, topic, rows.length, async () =>
+        publisher.publish(rows, isStill, checkpoint?.along(upToBatch)),
+      );
     } catch (err) {
       checkpoint?.doubt();
-      metrics.records.inc({ topic, result: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       term.handoff.reread('failure');
       await this.waitAfterFailure(term);
@@ -267,8 +268,6 @@ export class Relay implements Service {
     }
     this.backoff.reset();
     this.kafkaTrouble.passed();
-    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
-    metrics.records.inc({ topic, result: 'acknowledged' }, rows.length);
     return true;
   }
 

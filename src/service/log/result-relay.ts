@@ -1,3 +1,4 @@
+import { present } from '../../domain/present.ts';
 import type { Ambient } from '../../observability/ambient.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Metrics } from '../../observability/metrics.ts';
@@ -8,7 +9,7 @@ import type { Service } from '../../runtime/supervisor.ts';
 import type { ResultLog, ResultRow } from '../../store/commands/result-log.ts';
 import type { CheckpointWriter } from './checkpoint-writer.ts';
 import type { Publisher } from './publisher.ts';
-import { TermLoop, TroubleReport } from './term-loop.ts';
+import { measureSend, TermLoop, TroubleReport } from './term-loop.ts';
 
 interface ResultRelayDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: ResultLog;
@@ -180,32 +181,27 @@ export class ResultRelay implements Service {
   }
 
   private async publish(rows: readonly ResultRow[], signal: AbortSignal): Promise<boolean> {
-    const { clock, lease, metrics, publisher, checkpoint } = this.deps;
+    const { clock, lease, publisher, checkpoint } = this.deps;
     while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
     if (signal.aborted) return false;
-    const startedMs = clock.monotonicMs();
     const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
+    const records = rows.map(({ key, payload }, i) =>
+      present({ topic, key, payload, traceparent: spans[i]?.traceparent }),
+    );
+    const mayAct = () => lease.mayAct() && !signal.aborted;
     try {
-      await publisher.publish(
-        rows.map(({ key, payload }, i) => {
-          const traceparent = spans[i]?.traceparent;
-          return { topic, key, payload, ...(traceparent !== undefined && { traceparent }) };
-        }),
-        () => lease.mayAct() && !signal.aborted,
-        checkpoint?.along(),
+      await measureSend(this.deps, topic, rows.length, async () =>
+        publisher.publish(records, mayAct, checkpoint?.along()),
       );
     } catch (err) {
       checkpoint?.doubt();
       for (const span of spans) span?.end({ failed: 'not acknowledged; sent again' });
-      metrics.records.inc({ topic, result: 'failed' }, rows.length);
       this.kafkaTrouble.happened(err);
       return false;
     }
     for (const span of spans) span?.end();
     this.backoff.reset();
     this.kafkaTrouble.passed();
-    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
-    metrics.records.inc({ topic, result: 'acknowledged' }, rows.length);
     // The rows are acknowledged, but the lane was lost in the meantime: its next
     // holder sends them again, and marks them.
     return !signal.aborted;
@@ -251,4 +247,4 @@ export class ResultRelay implements Service {
   }
 }
 
-const topic = 'results';
+const topic = 'results' as const;

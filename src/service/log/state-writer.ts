@@ -8,7 +8,7 @@ import type { UpdateLog } from '../../store/orders/update-log.ts';
 import type { CheckpointWriter } from './checkpoint-writer.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
-import { TroubleReport } from './term-loop.ts';
+import { measureSend, TroubleReport } from './term-loop.ts';
 
 export interface StateWriterDeps extends Pick<Ambient, 'clock' | 'random'> {
   readonly log: UpdateLog;
@@ -218,20 +218,12 @@ export class StateWriter {
    * log. The position goes on to `upTo`; no row is above `endSeq`.
    */
   private async flush(rows: readonly LogRow[], upTo: bigint, endSeq: bigint): Promise<boolean> {
-    const { clock, lease, metrics, statePublisher } = this.deps;
+    const { lease, statePublisher } = this.deps;
     if (!lease.mayAct() || this.over.aborted) return this.disown();
     if (rows.length > 0) {
-      const startedMs = clock.monotonicMs();
       if (endSeq > this.attempted) this.attempted = endSeq;
-      try {
-        await statePublisher.flush(rows);
-      } catch (err) {
-        metrics.records.inc({ topic: 'state', result: 'failed' }, rows.length);
-        throw err;
-      }
+      await measureSend(this.deps, 'state', rows.length, () => statePublisher.flush(rows));
       this.share = Math.min(1, this.share * 2);
-      metrics.publishSeconds.observe({ topic: 'state' }, (clock.monotonicMs() - startedMs) / 1000);
-      metrics.records.inc({ topic: 'state', result: 'acknowledged' }, rows.length);
     }
     this.position.advance(upTo);
     // Also with nothing new: the last save may have failed, and a lane on its way to another

@@ -1,4 +1,5 @@
 import type { Logger } from '../../observability/logger.ts';
+import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { aborted, Wakeup } from '../../runtime/waiting.ts';
 
@@ -78,6 +79,25 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
       if (term === this.term) await this.wakeup.wait();
     }
   }
+}
+
+/** A send of so many rows to a topic, with its metrics. Rejects as `send` does. */
+export async function measureSend(
+  deps: { readonly clock: Clock; readonly metrics: Pick<Metrics['relay'], 'records' | 'publishSeconds'> },
+  topic: string,
+  rows: number,
+  send: () => Promise<void>,
+): Promise<void> {
+  const { clock, metrics } = deps;
+  const startedMs = clock.monotonicMs();
+  try {
+    await send();
+  } catch (err) {
+    metrics.records.inc({ topic, result: 'failed' }, rows);
+    throw err;
+  }
+  metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+  metrics.records.inc({ topic, result: 'acknowledged' }, rows);
 }
 
 /**
