@@ -103,21 +103,26 @@ type Row<States> = { readonly [Place in keyof States]: Cell };
  */
 // biome-ignore format: a table
 const table: Readonly<Record<SessionEvent, Row<typeof sessionStates>>> = {
-  read_begins:            ['resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      'resyncing',      '·'],
+  read_begins:            everywhere('resyncing'),
   recovery_begins:        ['!',              'recovering',     'recovering',     'recovering',     'recovering',     '!',              '!',              '!',              'recovering',     'recovering',     '·'],
   read:                   ['!',              '!',              '!',              '!',              '!',              'unproven',       '!',              '!',              '!',              'unproven',       '!'],
   proven:                 ['!',              '!',              '!',              '!',              '!',              '!',              'live',           '!',              '!',              '!',              '!'],
-  refused:                ['login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', 'login_required', '·'],
-  refused_not_enrolled:   ['not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   'not_enrolled',   '·'],
+  refused:                everywhere('login_required'),
+  refused_not_enrolled:   everywhere('not_enrolled'),
   audit_denied:           ['!',              '!',              '!',              '!',              '!',              '!',              '!',              'connecting',     '!',              '!',              '!'],
   unanswered:             ['unanswered',     'unanswered',     'unanswered',     'unanswered',     'unanswered',     '·',              '·',              '·',              '·',              '·',              '·'],
   cover_ended:            ['!',              '!',              '!',              '!',              '!',              'connecting',     'connecting',     'connecting',     '!',              'frozen',         '!'],
   cover_ended_unanswered: ['!',              '!',              '!',              '!',              '!',              'unanswered',     'unanswered',     'unanswered',     '!',              'frozen',         '!'],
   no_connection:          ['down',           'down',           'down',           '·',              'down',           '·',              '·',              '·',              '·',              '·',              '·'],
   no_login:               ['login_required', 'login_required', 'login_required', '·',              'login_required', '·',              '·',              '·',              '·',              '·',              '·'],
-  store_lost:             ['frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         'frozen',         '·'],
-  stopped:                ['stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        'stopped',        '·'],
+  store_lost:             everywhere('frozen'),
+  stopped:                everywhere('stopped'),
 };
+
+/** From each state but the final one. */
+function everywhere(to: SessionState): Row<typeof sessionStates> {
+  return sessionStates.map((state) => (state === 'stopped' ? '·' : to)) as readonly Cell[] as Row<typeof sessionStates>;
+}
 
 /** The state to which an event takes a session. No other code decides this. */
 export function sessionTransition(state: SessionState, event: SessionEvent): SessionTransition {
