@@ -85,23 +85,13 @@ export class HealthRegistry {
   private async runCheck(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckReport> {
     const { name, effect } = check;
     const beganMs = this.clock.monotonicMs();
-    const result = await this.resultOf(check, flight);
-    return { name, effect, ok: result.ok, detail: result.detail, ms: Math.round(this.clock.monotonicMs() - beganMs) };
-  }
-
-  private async resultOf(check: HealthCheck, flight: SingleFlight<CheckResult>): Promise<CheckResult> {
-    try {
-      return await withDeadline(
-        this.clock,
-        this.options.checkDeadlineMs,
-        check.name,
-        flight.run(async () => check.check()),
-      );
-    } catch (error) {
-      return {
+    const asked = flight.run(async () => check.check());
+    const { ok, detail } = await withDeadline(this.clock, this.options.checkDeadlineMs, name, asked).catch(
+      (error: unknown) => ({
         ok: false,
-        detail: error instanceof Error && error.message !== '' ? error.message : `${check.name} failed`,
-      };
-    }
+        detail: error instanceof Error && error.message !== '' ? error.message : `${name} failed`,
+      }),
+    );
+    return { name, effect, ok, detail, ms: Math.round(this.clock.monotonicMs() - beganMs) };
   }
 }

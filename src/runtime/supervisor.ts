@@ -149,14 +149,16 @@ export class Supervisor {
     for (const service of this.startOrder) {
       if (this.stopping.signal.aborted) return;
       this.touched.add(service);
+      // Async, so a start that throws before it awaits is a failed start like any other.
+      const start = async () => {
+        await service.start();
+        return true;
+      };
       const beganMs = this.deps.clock.monotonicMs();
       try {
         // A start that hangs must not delay a drain: when a stop is asked for, the start is no
         // longer waited for.
-        const done = await Promise.race([
-          callStart(service).then(() => true),
-          aborted(this.stopping.signal).then(() => false),
-        ]);
+        const done = await Promise.race([start(), aborted(this.stopping.signal).then(() => false)]);
         if (!done) return;
         this.deps.log.info(
           { part: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) },
@@ -181,16 +183,6 @@ export class Supervisor {
     if (fault !== undefined) deps.log.error(fault, `ended: ${sentenceOf(fault.err)}`);
     return this.exitCode === 0 && unclean.length > 0 ? 1 : (this.exitCode ?? 0);
   }
-}
-
-/** Async, so a start that throws before it awaits is a failed start like any other. */
-async function callStart(service: Service): Promise<void> {
-  await service.start();
-}
-
-/** The same for its drain: it fails its own step only. */
-async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
-  await service.drain(signal);
 }
 
 /** A part may set `exitCode` on its error, for example to show a configuration fault (78). */
@@ -247,15 +239,17 @@ async function drainOne(
   const { name } = service;
   const beganMs = clock.monotonicMs();
   const limit = new AbortController();
-  const finished = callDrain(service, signal).then(
-    () => (signal.aborted ? 'gave_up' : 'drained'),
-    (error: unknown) => {
+  const drain = async () => {
+    try {
+      await service.drain(signal);
+      return signal.aborted ? 'gave_up' : 'drained';
+    } catch (error) {
       log.error({ part: name, err: error }, 'a part failed while it drained');
-      return 'failed' as const;
-    },
-  );
+      return 'failed';
+    }
+  };
   const late = clock.sleep(limitMs, limit.signal).then(() => 'gave_up' as const);
-  const result = await Promise.race([finished, late]);
+  const result = await Promise.race([drain(), late]);
   limit.abort();
   return { name, ms: Math.round(clock.monotonicMs() - beganMs), result };
 }

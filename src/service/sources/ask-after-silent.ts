@@ -2,6 +2,7 @@ import { compareInstants, formatInstant, msOf } from '../../domain/instant.ts';
 import type { Stream } from '../../domain/order.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { inParallel } from '../../runtime/waiting.ts';
 import type { AccountRegistry, OpenOrder } from '../../store/fleet/account-registry.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
 import type { PlatformError } from '../../venue/platform-error.ts';
@@ -165,26 +166,22 @@ async function lookAtEach(
   orders: readonly Found[],
   { kind, signal, cause, budget, unread, onResult }: ReadProgress,
 ): Promise<{ readonly orderId: string; readonly error: PlatformError } | undefined> {
-  const rest = orders.values();
   const unknown: SilentOrder[] = [];
   let failure: { readonly orderId: string; readonly error: PlatformError } | undefined;
-  const worker = async () => {
-    for (const order of rest) {
-      if (signal.aborted || failure !== undefined) return;
-      const { orderId } = order;
-      const wish = { question: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onResult } as const;
-      const look = await looks.lookAt(orderId, wish);
-      // A failure for good (400, for example) proves nothing about the other orders and would keep
-      // the account from ever being live: it is treated like "no such order".
-      const error = errorBeside(look);
-      if (error !== undefined) failure = { orderId, error };
-      else if (order.isTouched && look.kind !== 'found') notShown(orderId);
-      else if (look.kind === 'absent') unknown.push(order);
-      if (look.kind === 'found') taken(look.item);
-      if (look.kind === 'unclear') unread.add(orderId);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await inParallel(orders, atOnce, async (order) => {
+    if (signal.aborted || failure !== undefined) return;
+    const { orderId } = order;
+    const wish = { question: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onResult } as const;
+    const look = await looks.lookAt(orderId, wish);
+    // A failure for good (400, for example) proves nothing about the other orders and would keep
+    // the account from ever being live: it is treated like "no such order".
+    const error = errorBeside(look);
+    if (error !== undefined) failure = { orderId, error };
+    else if (order.isTouched && look.kind !== 'found') notShown(orderId);
+    else if (look.kind === 'absent') unknown.push(order);
+    if (look.kind === 'found') taken(look.item);
+    if (look.kind === 'unclear') unread.add(orderId);
+  });
   if (!absent.note(unknown)) silencePace.beginAnew();
   return failure;
 }
