@@ -43,18 +43,19 @@ export const reconnectReasons = [
 
 /** `source` is a stream (`account`, `prediction`): never an account. */
 export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
+  const bySource = { source: streams };
   return {
     state: gauge(
       'tidemark_source_state',
       'Accounts in each state of a source: live, resyncing, connecting, down, unanswered, not_enrolled, login_required, frozen',
       { source: streams, state: sourceStates },
     ),
-    lastFrame: gauge('tidemark_source_last_frame_timestamp_seconds', 'When the last frame of any kind arrived', {
-      source: streams,
-    }),
-    lastEvent: gauge('tidemark_source_last_event_timestamp_seconds', 'When the last order event arrived', {
-      source: streams,
-    }),
+    lastFrame: gauge(
+      'tidemark_source_last_frame_timestamp_seconds',
+      'When the last frame of any kind arrived',
+      bySource,
+    ),
+    lastEvent: gauge('tidemark_source_last_event_timestamp_seconds', 'When the last order event arrived', bySource),
     frames: counter(
       'tidemark_source_frames_total',
       'Frames received, by what they were: event, control, unreadable, foreign, unacknowledged (no order id yet)',
@@ -64,7 +65,7 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
       source: streams,
       reason: reconnectReasons,
     }),
-    gaps: counter('tidemark_source_gaps_total', 'Times that continuity was lost', { source: streams }),
+    gaps: counter('tidemark_source_gaps_total', 'Times that continuity was lost', bySource),
     decodeFailures: counter(
       'tidemark_source_decode_failures_total',
       'Frames and rows that could not be understood, by reason; each is a dead letter',
@@ -74,27 +75,27 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
       'tidemark_source_resync_seconds',
       'Time from subscribe acknowledged to live',
       [0.05, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
-      { source: streams },
+      bySource,
     ),
     lastCompleteRead: gauge(
       'tidemark_source_last_complete_read_timestamp_seconds',
       'When the live account that was read whole longest ago was last read whole, by a resync or an audit; 0 when none is live',
-      { source: streams },
+      bySource,
     ),
     unfollowed: gauge(
       'tidemark_source_unfollowed',
       'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not, or that no login lists any more',
-      { source: streams },
+      bySource,
     ),
     unrecovered: gauge(
       'tidemark_source_unrecovered',
       'Orders and gaps of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them',
-      { source: streams },
+      bySource,
     ),
     inDoubt: gauge(
       'tidemark_source_orders_in_doubt',
       'Orders that wait to be read from REST: fills may have been taken back, or the order is in conflict with itself',
-      { source: streams },
+      bySource,
     ),
     absentOrders: gauge(
       'tidemark_source_absent_orders',
@@ -104,7 +105,7 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
     pausedSeconds: counter(
       'tidemark_source_paused_seconds_total',
       'Time for which this process read nothing from sockets of the stream, because the queue before the database was full',
-      { source: streams },
+      bySource,
     ),
     noteBytes: gauge(
       'tidemark_source_note_bytes',
@@ -113,7 +114,7 @@ export function sourceMetrics({ counter, gauge, histogram }: MetricMaker) {
     silentLosses: counter(
       'tidemark_source_silent_losses_total',
       'Changes that the audit found and the stream had not delivered 5 s later',
-      { source: streams },
+      bySource,
     ),
   };
 }

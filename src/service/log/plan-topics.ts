@@ -267,7 +267,7 @@ export async function checkTopics(
 }
 
 /**
- * A fact about the topics, and its meaning. All processes share one Kafka, so a fact that makes
+ * The meaning of a fact about the topics. All processes share one Kafka, so a fact that makes
  * them unready takes all of them out of traffic at once: reads, cancels and halts too (decision
  * 052).
  *
@@ -276,7 +276,11 @@ export async function checkTopics(
  * - `doubt`: everything flows, and data may be lost or refused: in `/status`, with an alert.
  * - `note`: everything flows, and nothing can be lost by it.
  */
-type TopicEffect = 'unready' | 'doubt' | 'note';
+interface Verdict {
+  /** Of a setting. */
+  readonly effect: 'doubt' | 'note';
+  readonly because: string;
+}
 
 /** A topic's setting that differs from the plan. */
 interface SettingChange {
@@ -286,11 +290,6 @@ interface SettingChange {
   readonly wanted: string;
   /** The records that Kafka deletes once the topic has the wanted value. Left out: none. */
   readonly deletes?: string;
-}
-
-interface Verdict {
-  readonly effect: Exclude<TopicEffect, 'unready'>;
-  readonly because: string;
 }
 
 /** -1 and nothing: without a limit. */

@@ -138,8 +138,8 @@ export class SourceGauges {
     if (reading !== undefined) this.publish(reading.stream);
   }
 
-  private publish(stream: Stream): void {
-    const readings = [...this.readings.values()].filter((reading) => reading.stream === stream);
+  private publish(source: Stream): void {
+    const readings = [...this.readings.values()].filter((reading) => reading.stream === source);
     const states = new Map<AccountState, number>();
     const absent = new Map<Absence['cause'], number>();
     let [unrecovered, inDoubt, oldestReadMs] = [0, 0, Number.POSITIVE_INFINITY];
@@ -153,10 +153,10 @@ export class SourceGauges {
         const { state, lastResyncMs = 0, lastAuditMs = 0 } = account;
         if (state === 'live') oldestReadMs = Math.min(oldestReadMs, Math.max(lastResyncMs, lastAuditMs));
       }
-    for (const state of sourceStates) this.metrics.state.set({ source: stream, state }, states.get(state) ?? 0);
-    for (const cause of absenceCauses) this.metrics.absentOrders.set({ source: stream, cause }, absent.get(cause) ?? 0);
-    this.metrics.unrecovered.set({ source: stream }, unrecovered);
-    this.metrics.inDoubt.set({ source: stream }, inDoubt);
+    for (const state of sourceStates) this.metrics.state.set({ source, state }, states.get(state) ?? 0);
+    for (const cause of absenceCauses) this.metrics.absentOrders.set({ source, cause }, absent.get(cause) ?? 0);
+    this.metrics.unrecovered.set({ source }, unrecovered);
+    this.metrics.inDoubt.set({ source }, inDoubt);
     // The source that is silent longest counts, or a silent source would hide behind a busy one. A
     // source whose accounts all wait for a person, or are none, does not count.
     const heard = readings.filter(({ accounts: its }) => its.some(({ state }) => isHeard(state)));
@@ -164,11 +164,11 @@ export class SourceGauges {
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     // A process that has given all its accounts away would look silent for ever, and page.
     const unused = heard.length === 0;
-    if (frames.length > 0 || unused) this.metrics.lastFrame.set({ source: stream }, unused ? 0 : oldest / 1000);
+    if (frames.length > 0 || unused) this.metrics.lastFrame.set({ source }, unused ? 0 : oldest / 1000);
     const hasRead = Number.isFinite(oldestReadMs);
-    this.metrics.lastCompleteRead.set({ source: stream }, hasRead ? oldestReadMs / 1000 : 0);
+    this.metrics.lastCompleteRead.set({ source }, hasRead ? oldestReadMs / 1000 : 0);
     const lastEventMs = unused ? 0 : Math.max(0, ...readings.map((reading) => reading.lastEventMs));
-    if (lastEventMs > 0 || unused) this.metrics.lastEvent.set({ source: stream }, lastEventMs / 1000);
+    if (lastEventMs > 0 || unused) this.metrics.lastEvent.set({ source }, lastEventMs / 1000);
   }
 }
 
