@@ -74,3 +74,31 @@ const besideName = 160;
 export function entryBytes(name: string): number {
   return name.length + besideName;
 }
+
+/** Entries by name, each in a share for as long as it is kept. */
+export class BudgetedMap<Value> extends Map<string, Value> {
+  private readonly room: ByteShare;
+
+  constructor(room: ByteShare) {
+    super();
+    this.room = room;
+  }
+
+  /** False: there is no room for one more. */
+  keep(name: string, value: Value): boolean {
+    if (!this.has(name) && !this.room.take(entryBytes(name))) return false;
+    this.set(name, value);
+    return true;
+  }
+
+  /** False: it was not kept. */
+  override delete(name: string): boolean {
+    const isKept = super.delete(name);
+    if (isKept) this.room.giveBack(entryBytes(name));
+    return isKept;
+  }
+
+  override clear(): void {
+    for (const name of this.keys()) this.delete(name);
+  }
+}

@@ -1,7 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { absenceCauses } from '../../observability/source-metrics.ts';
-import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import { BudgetedMap, type ByteBudget } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OpenOrder } from '../../store/fleet/account-registry.ts';
 import { restAfter } from './questions.ts';
@@ -40,9 +40,8 @@ const none: readonly Absence[] = Object.freeze([]);
  * asks for it.
  */
 export class AbsentOrders {
-  private readonly orders = new Map<string, Absent>();
+  private readonly orders: BudgetedMap<Absent>;
   private readonly counts: Record<AbsenceCause, number> = { store_lost: 0, forgotten: 0 };
-  private readonly room: ByteShare;
   private readonly deps: {
     readonly clock: Clock;
     readonly log: Logger;
@@ -55,7 +54,7 @@ export class AbsentOrders {
     const { signal, ...about } = options;
     this.deps = deps;
     this.options = about;
-    this.room = deps.budget.share({ signal, lasting: true });
+    this.orders = new BudgetedMap(deps.budget.share({ signal, lasting: true }));
   }
 
   /** Whether a read should ask for the order. */
@@ -78,15 +77,14 @@ export class AbsentOrders {
     let allKept = true;
     for (const { orderId, sourceEpoch = 0 } of absent) {
       const known = this.orders.get(orderId);
-      if (known === undefined && !this.room.take(entryBytes(orderId))) {
+      const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
+      if (!this.orders.keep(orderId, order)) {
         allKept = false;
         continue;
       }
-      const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
       if (known !== undefined) this.count(known, -1);
       order.nextMs = clock.monotonicMs() + restAfter('absent', order.answers);
       order.answers += 1;
-      this.orders.set(orderId, order);
       this.count(order, 1);
     }
     if (this.shownCount > before)
@@ -104,7 +102,6 @@ export class AbsentOrders {
     if (known === undefined) return;
     this.count(known, -1);
     this.orders.delete(orderId);
-    this.room.giveBack(entryBytes(orderId));
   }
 
   get shown(): readonly Absence[] {

@@ -212,7 +212,6 @@ export class AccountSession {
   stop(): void {
     this.go('stopped', { gap: 'stopped' });
     this.life.abort();
-    this.parts.audit.losses.stop();
   }
 
   /** A read begins that should make the account live. `gap`: why the last one does no longer. */

@@ -3,7 +3,7 @@ import type { Observation, ObservationResult } from '../../domain/observation.ts
 import type { ClockAndLogger } from '../../observability/ambient.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { RecentCount, type RecentEvents } from '../../runtime/recent-count.ts';
 import { incomplete, noRoom } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
@@ -33,17 +33,17 @@ export class SilentLossWatch {
   /** Of the last audit begun: aborted once its connection has ended. */
   private connected: AbortSignal | undefined;
   private withoutRoom = false;
-  private stopped = false;
-  private readonly waiting = new Set<Timer>();
+  private waiting = 0;
   private readonly noted = new Map<string, Noted>();
   private readonly clock: Clock;
   private readonly room: ByteShare;
-  private readonly onLoss: (orderId: string) => void;
+  private readonly options: { readonly signal: AbortSignal; readonly onLoss: (orderId: string) => void };
 
-  constructor(deps: { clock: Clock; room: ByteShare }, options: { onLoss: (orderId: string) => void }) {
+  /** Once `signal` aborts, changes that still wait are not judged any more. */
+  constructor(deps: { clock: Clock; room: ByteShare }, options: SilentLossWatch['options']) {
     this.clock = deps.clock;
     this.room = deps.room;
-    this.onLoss = options.onLoss;
+    this.options = options;
   }
 
   /** Orders that are noted at the moment. */
@@ -68,7 +68,7 @@ export class SilentLossWatch {
 
   /** A row came by the stream. */
   delivered({ view: { orderId, updatedAt }, sourceVersion: version }: Observation): void {
-    if (this.audits + this.waiting.size === 0 || this.withoutRoom) return;
+    if (this.audits + this.waiting === 0 || this.withoutRoom) return;
     const row = { version, updatedAt };
     // Two connections deliver while one replaces the other: the older one's row may come last.
     if (this.covers(orderId, row)) return;
@@ -78,7 +78,8 @@ export class SilentLossWatch {
 
   /** An audit's row was new to us. */
   found({ view, sourceVersion: version }: Observation): void {
-    if (this.stopped || this.withoutRoom) return;
+    const { signal, onLoss } = this.options;
+    if (signal.aborted || this.withoutRoom) return;
     const { orderId, updatedAt } = view;
     const bytes = entryBytes(orderId);
     if (!this.room.take(bytes)) {
@@ -86,22 +87,16 @@ export class SilentLossWatch {
       return;
     }
     const { connected } = this;
-    const timer = this.clock.after(graceMs, () => {
+    this.waiting += 1;
+    void this.clock.sleep(graceMs, signal).then(() => {
+      if (signal.aborted) return;
       // A connection that ended meanwhile had no time to bring it: that loss is not silent.
       const isJudged = !this.withoutRoom && connected?.aborted !== true;
-      if (isJudged && !this.covers(orderId, { version, updatedAt })) this.onLoss(orderId);
-      this.waiting.delete(timer);
+      if (isJudged && !this.covers(orderId, { version, updatedAt })) onLoss(orderId);
+      this.waiting -= 1;
       this.room.giveBack(bytes);
       this.forgetWhenIdle();
     });
-    this.waiting.add(timer);
-  }
-
-  /** Changes that still wait are not judged any more. */
-  stop(): void {
-    this.stopped = true;
-    for (const timer of this.waiting) timer.cancel();
-    this.waiting.clear();
   }
 
   private covers(orderId: string, { version, updatedAt }: Noted): boolean {
@@ -112,7 +107,7 @@ export class SilentLossWatch {
   }
 
   private forgetWhenIdle(): void {
-    if (this.audits + this.waiting.size > 0) return;
+    if (this.audits + this.waiting > 0) return;
     this.forget();
     this.withoutRoom = false;
   }
@@ -163,6 +158,7 @@ export class Audit {
     this.losses = new SilentLossWatch(
       { ...deps, room },
       {
+        ...options,
         onLoss: (orderId) => {
           this.lost.add();
           this.present.silentLosses += 1;

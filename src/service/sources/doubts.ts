@@ -5,7 +5,7 @@ import { clientReferenceOf } from '../../domain/order-fields.ts';
 import { listedAt, traits } from '../../domain/streams.ts';
 import { accountContent } from '../../domain/view-content.ts';
 import type { ClockAndLogger } from '../../observability/ambient.ts';
-import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import { BudgetedMap, type ByteBudget } from '../../runtime/byte-budget.ts';
 import { errorBeside, type OrderLook, type OrderLooks } from './order-looks.ts';
 import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -80,22 +80,23 @@ interface LateView {
  * again. The same holds for a doubt without room: the next audit meets it again.
  */
 export class Doubts {
-  private readonly candidates = new Map<string, Candidate>();
+  private readonly candidates: BudgetedMap<Candidate>;
   private readonly waiting: Candidate[] = [];
-  private readonly lateViews = new Map<string, LateView>();
+  private readonly lateViews: BudgetedMap<LateView>;
   private audits = 0;
   private checking = 0;
   /** Doubts without room: their earliest instant, and the count up to the newest. */
   private refused: { listedAt: string; newest: number } | undefined;
   private refusals = 0;
-  private readonly room: ByteShare;
   private readonly deps: DoubtsDeps;
   private readonly options: { readonly signal: AbortSignal; readonly about: object };
 
   constructor(deps: DoubtsDeps, options: Doubts['options']) {
     this.deps = deps;
     this.options = options;
-    this.room = deps.budget.share({ signal: options.signal, lasting: true });
+    const room = deps.budget.share({ signal: options.signal, lasting: true });
+    this.candidates = new BudgetedMap(room);
+    this.lateViews = new BudgetedMap(room);
   }
 
   get count(): number {
@@ -132,7 +133,7 @@ export class Doubts {
     let earliest: string | undefined;
     for (const [orderId, { audit, updatedAt, atMs }] of this.lateViews) {
       if (atMs === decided) continue;
-      if (this.audits - audit > lateWithin) this.forgetLate(orderId);
+      if (this.audits - audit > lateWithin) this.lateViews.delete(orderId);
       else if (earliest === undefined || compareInstants(updatedAt, earliest) < 0) earliest = updatedAt;
     }
     return earliest;
@@ -157,13 +158,12 @@ export class Doubts {
 
   private enter(view: Observation['view'], waited: boolean): void {
     const { orderId } = view;
-    if (!this.room.take(entryBytes(orderId))) {
-      this.refuse(listedAt(view));
-      return;
-    }
     const checked = { revision: undefined, stirred: false, reused: false };
     const candidate: Candidate = { orderId, listedAt: listedAt(view), waited, undecided: 0, ...checked };
-    this.candidates.set(orderId, candidate);
+    if (!this.candidates.keep(orderId, candidate)) {
+      this.refuse(candidate.listedAt);
+      return;
+    }
     this.waiting.push(candidate);
     if (this.checking < atOnce) void this.checkWaiting();
   }
@@ -175,18 +175,13 @@ export class Doubts {
     const nowMs = this.deps.clock.monotonicMs();
     const atMs = isSame ? known.atMs : nowMs;
     const isAgain = nowMs - atMs >= lateAfterMs;
-    if (isAgain) this.forgetLate(view.orderId);
+    if (isAgain) this.lateViews.delete(view.orderId);
     else this.note(view, revision, atMs);
     return isAgain;
   }
 
   private note({ orderId, updatedAt }: Observation['view'], revision: number, atMs: number): void {
-    if (this.lateViews.has(orderId) || this.room.take(entryBytes(orderId)))
-      this.lateViews.set(orderId, { updatedAt, revision, atMs, audit: this.audits });
-  }
-
-  private forgetLate(orderId: string): void {
-    if (this.lateViews.delete(orderId)) this.room.giveBack(entryBytes(orderId));
+    this.lateViews.keep(orderId, { updatedAt, revision, atMs, audit: this.audits });
   }
 
   private async checkWaiting(): Promise<void> {
@@ -195,7 +190,6 @@ export class Doubts {
     for (let next = this.waiting.shift(); next !== undefined && !signal.aborted; next = this.waiting.shift()) {
       if (await this.isDone(next)) {
         this.candidates.delete(next.orderId);
-        this.room.giveBack(entryBytes(next.orderId));
         continue;
       }
       await this.deps.clock.sleep(restAfter('doubt', 0), signal);

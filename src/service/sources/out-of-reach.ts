@@ -1,7 +1,7 @@
 import { isTerminal, type OrderStatus, type Stream } from '../../domain/order.ts';
 import { isAddressable } from '../../domain/platform-id.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import { BudgetedMap, type ByteBudget } from '../../runtime/byte-budget.ts';
 
 /** One account's open orders beyond the reach of requests. */
 export interface OutOfReach {
@@ -22,8 +22,7 @@ const none: OutOfReach = Object.freeze({ orders: 0, orderIds: Object.freeze([]) 
  * room for an order, it is not named.
  */
 export class OrdersOutOfReach {
-  private readonly orders = new Map<string, number>();
-  private readonly room: ByteShare;
+  private readonly orders: BudgetedMap<number>;
   private readonly deps: { readonly clock: { nowMs(): number }; readonly log: Logger };
   private readonly about: { readonly stream: Stream; readonly accountId: string };
 
@@ -33,17 +32,17 @@ export class OrdersOutOfReach {
   ) {
     this.deps = deps;
     this.about = about;
-    this.room = deps.budget.share({ signal, lasting: true });
+    this.orders = new BudgetedMap(deps.budget.share({ signal, lasting: true }));
   }
 
   /** A row of the order came, or a read would ask for it: then it is held to be open. */
   note(orderId: string, status?: OrderStatus): void {
     if (status !== undefined && isTerminal(status)) {
-      if (this.orders.delete(orderId)) this.room.giveBack(entryBytes(orderId));
+      this.orders.delete(orderId);
       return;
     }
-    if (this.orders.has(orderId) || isAddressable(orderId) || !this.room.take(entryBytes(orderId))) return;
-    this.orders.set(orderId, this.deps.clock.nowMs());
+    if (this.orders.has(orderId) || isAddressable(orderId)) return;
+    if (!this.orders.keep(orderId, this.deps.clock.nowMs())) return;
     this.deps.log.warn(
       { ...this.about, orderId },
       'the id of an open order could be read as another address on the way to the platform: it can be cancelled only there',

@@ -1,6 +1,6 @@
 import { compareInstants } from '../../domain/instant.ts';
 import type { Observation } from '../../domain/observation.ts';
-import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import { BudgetedMap, type ByteBudget, type ByteShare } from '../../runtime/byte-budget.ts';
 import type { Clock, Moment } from '../../runtime/clock.ts';
 import { SingleFlight } from '../../runtime/waiting.ts';
 import type { OrderReads, Page } from '../../venue/order-reads.ts';
@@ -51,7 +51,7 @@ export class StoreLost {
   private state: 'watching' | 'frozen' | 'reading' = 'watching';
   private overflowed = false;
   private held: HeldFrame[] = [];
-  private readonly witnesses = new Map<string, LossWitness>();
+  private readonly witnesses: BudgetedMap<LossWitness>;
   /** Every loss reported up to here, by the platform's clock, was followed by a complete read. */
   private handledUpTo: string | undefined;
   private handledMs = Number.NEGATIVE_INFINITY;
@@ -65,12 +65,11 @@ export class StoreLost {
     readonly budget: ByteBudget;
   };
   private readonly heldRoom: ByteShare;
-  private readonly witnessRoom: ByteShare;
 
   constructor(deps: StoreLost['deps'], { signal }: { signal: AbortSignal }) {
     this.deps = deps;
     this.heldRoom = deps.budget.share({ signal });
-    this.witnessRoom = deps.budget.share({ signal, lasting: true });
+    this.witnesses = new BudgetedMap(deps.budget.share({ signal, lasting: true }));
     this.handledUpTo = deps.reader.record.readUpTo;
   }
 
@@ -104,8 +103,7 @@ export class StoreLost {
     }
     // Without room for a witness only instants distinguish an old report from a new one: at the
     // worst the account is read once more.
-    if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
-      this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, reportsLoss: saysLost });
+    this.witnesses.keep(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, reportsLoss: saysLost });
     return false;
   }
 
@@ -117,7 +115,6 @@ export class StoreLost {
     this.state = 'frozen';
     intake.suspend();
     this.witnesses.clear();
-    this.witnessRoom.giveBackAll();
     this.reportsNewLoss(cause);
     this.epochOpened = false;
     void this.openEpoch();
