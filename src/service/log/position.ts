@@ -1,12 +1,15 @@
 import type { Logger } from '../../observability/logger.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { SingleFlight } from '../../runtime/waiting.ts';
 import type { RelayCursor, UpdateLog } from '../../store/orders/update-log.ts';
+import { TroubleReport } from './term-loop.ts';
 
 interface PositionDeps {
   readonly log: UpdateLog;
   readonly lease: Lease;
   readonly logger: Logger;
+  readonly clock: Clock;
 }
 
 /**
@@ -22,7 +25,7 @@ export class Position {
   private savedSeq = 0n;
   private refusedEpoch: bigint | undefined;
   private readonly saving = new SingleFlight<void>();
-  private failing = false;
+  private readonly trouble: TroubleReport;
   private readonly deps: PositionDeps;
   private readonly lane: number;
   private readonly cursor: RelayCursor;
@@ -31,6 +34,7 @@ export class Position {
     this.deps = deps;
     this.lane = deps.lease.lane;
     this.cursor = cursor;
+    this.trouble = new TroubleReport(deps, `saving the position of ${cursor}`);
   }
 
   get reached(): bigint {
@@ -81,12 +85,9 @@ export class Position {
           { cursor: this.cursor, seq: String(seq) },
           'position refused: the lane has another epoch, or the database lacks what was published',
         );
-      if (this.failing) this.deps.logger.info({ cursor: this.cursor }, 'position saved again');
-      this.failing = false;
+      this.trouble.passed();
     } catch (err) {
-      if (!this.failing)
-        this.deps.logger.warn({ err, cursor: this.cursor }, 'position not saved; it will be tried again');
-      this.failing = true;
+      this.trouble.happened(err);
     }
   }
 }
