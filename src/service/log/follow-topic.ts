@@ -28,7 +28,7 @@ export interface FollowOptions {
 }
 
 /**
- * Records that a reader never saw. Retention or a person deleted them while the reader was away or
+ * Records never seen by a reader. Retention or a person deleted them while the reader was away or
  * slow, or their topic was deleted and made again (then `to` is not above `from`). Reading goes on
  * at `to`.
  */

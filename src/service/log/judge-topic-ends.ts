@@ -12,7 +12,7 @@ export interface FoundTopic {
   readonly ends: readonly string[] | undefined;
 }
 
-/** A topic that lacks what was published to it. */
+/** A topic without its published records. */
 interface ReplacedTopic {
   readonly kind: TopicKind;
   readonly name: string;

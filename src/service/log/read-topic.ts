@@ -27,8 +27,8 @@ interface ReadTopicOptions extends FollowOptions {
 }
 
 /**
- * A topic's records, each once, in order within a partition. `onJump` names those that are gone
- * before they were read. Reconnects by itself with backoff; ends when `signal` aborts, or at the
+ * A topic's records, each once, in order within a partition. `onJump` names those gone before
+ * they were read. Reconnects by itself with backoff; ends when `signal` aborts, or at the
  * end if `until` says so. A broker never makes it throw. Memory: one fetch (10 MB), since the next
  * one waits until the reader has taken the last.
  */

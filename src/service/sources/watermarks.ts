@@ -64,14 +64,7 @@ export class Watermarks {
   ): void {
     const { sink, random } = this.deps;
     const { stream, accountId } = this;
-    sink.offer({
-      kind: 'watermarks',
-      markId: random.uuid(),
-      stream,
-      accountIds: [accountId],
-      event,
-      ...rest,
-    });
+    sink.offer({ kind: 'watermarks', markId: random.uuid(), stream, accountIds: [accountId], event, ...rest });
   }
 }
 
