@@ -1,10 +1,12 @@
+import type { Stream } from '../domain/order.ts';
 import type { Ambient } from '../observability/ambient.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { codeClassOf, type Http, type HttpRequest, type HttpResult } from './http.ts';
-import type { GetResult, ReadBudget } from './order-reads.ts';
+import { addressFault } from './order-address.ts';
+import type { AccountsResult, GetResult, OrderReads, ReadBudget } from './order-reads.ts';
 import { parseJson } from './parse-json.ts';
 import { badAnswer, noAnswer, type PlatformError, retryAfterMsOf } from './platform-error.ts';
 import type { AccessToken, TokenSource } from './tokens.ts';
@@ -101,18 +103,59 @@ export async function readVenue(
   }
 }
 
-/** The order that is the whole answer. Only a 404 in the venue's words shows its absence. */
+/**
+ * Reads of one order. `urlOf`: its address, with `id` as it stands there. `rowOf`: the order in an
+ * answer, if it is not the whole.
+ */
+export function orderByUrl(
+  deps: ReadDeps,
+  dialect: Dialect,
+  urlOf: (stream: Stream, accountId: string, id: string) => string,
+  rowOf = (answer: unknown, _stream: Stream) => answer,
+): OrderReads['getOrder'] {
+  return async (stream, accountId, orderId, signal, budget) => {
+    const fault = addressFault(orderId);
+    if (fault !== undefined) return { kind: 'failed', error: fault };
+    const url = urlOf(stream, accountId, encodeURIComponent(orderId));
+    return readOrderAt({ ...deps, budget }, dialect, url, signal, (answer) => rowOf(answer, stream));
+  };
+}
+
+/** One order. Only a 404 in the venue's words shows its absence. */
 export async function readOrderAt(
   deps: ReadDeps,
   dialect: Dialect,
   url: string,
   signal: AbortSignal,
+  rowOf = (answer: unknown) => answer,
 ): Promise<GetResult> {
   const answer = await readVenue(deps, dialect, { operation: 'get_order', url }, signal);
-  if (answer.ok) return { kind: 'found', row: answer.value, bytes: answer.bytes };
-  const { error } = answer;
-  return error.status === 404 && error.code !== 'BAD_ANSWER' ? { kind: 'absent' } : { kind: 'failed', error };
+  if (!answer.ok) {
+    const { error } = answer;
+    return error.status === 404 && error.code !== 'BAD_ANSWER' ? { kind: 'absent' } : { kind: 'failed', error };
+  }
+  const row = rowOf(answer.value);
+  if (typeof row === 'object' && row !== null) return { kind: 'found', row, bytes: answer.bytes };
+  return { kind: 'failed', error: badAnswer('the order has another shape than the documents say') };
 }
+
+/** The accounts in the answer to one read. `accountsOf`: undefined, if it has another shape. */
+export async function readAccounts(
+  deps: ReadDeps,
+  dialect: Dialect,
+  read: Omit<VenueRead, 'operation'>,
+  accountsOf: (answer: unknown) => Promise<AccountsShown | undefined> | AccountsShown | undefined,
+  signal: AbortSignal,
+): Promise<AccountsResult> {
+  const answer = await readVenue(deps, dialect, { ...read, operation: 'list_accounts' }, signal);
+  if (!answer.ok) return { complete: false, error: answer.error };
+  const shown = await accountsOf(answer.value);
+  if (shown === undefined)
+    return { complete: false, error: badAnswer('the accounts have another shape than the documents say') };
+  return { complete: true, ...shown };
+}
+
+type AccountsShown = Omit<Extract<AccountsResult, { complete: true }>, 'complete'>;
 
 async function attempt(
   deps: ReadDeps,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { formatInstant, parseInstant } from '../../domain/instant.ts';
 import { isPlatformId } from '../../domain/platform-id.ts';
-import { addressFault, queryText } from '../order-address.ts';
-import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
+import { queryText } from '../order-address.ts';
+import type { ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
 import { answeredError, type PlatformError } from '../platform-error.ts';
 import { listFault, readListPages } from '../read-list-pages.ts';
-import { type Dialect, type ReadDeps, readOrderAt, readVenue } from '../read-venue.ts';
+import { type Dialect, orderByUrl, type ReadDeps, readAccounts, readOrderAt, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
 import { touchedOrders } from './touched-orders.ts';
 
@@ -43,16 +43,11 @@ interface AlpacaReadOptions {
 export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions): OrderReads {
   return {
     listOrders: (request, onPage, signal, budget) => listOrders({ ...deps, budget }, url, request, onPage, signal),
-    getOrder: (_stream, _accountId, orderId, signal, budget) => getOrder({ ...deps, budget }, url, orderId, signal),
-    listAccounts: (signal) => listAccounts(deps, { url, isPaper }, signal),
+    getOrder: orderByUrl(deps, dialect, (_stream, _accountId, id) => `${url}/v2/orders/${id}`),
+    listAccounts: (signal) =>
+      readAccounts(deps, dialect, { url: `${url}/v2/account` }, (answer) => accountIn(answer, isPaper), signal),
     touchedOrders: ({ after }, signal, budget) => touchedOrders({ ...deps, budget }, dialect, { url, after }, signal),
   };
-}
-
-async function getOrder(deps: ReadDeps, base: string, orderId: string, signal: AbortSignal): Promise<GetResult> {
-  const fault = addressFault(orderId);
-  if (fault !== undefined) return { kind: 'failed', error: fault };
-  return readOrderAt(deps, dialect, `${base}/v2/orders/${encodeURIComponent(orderId)}`, signal);
 }
 
 /** Alpaca's own bound. */
@@ -143,21 +138,11 @@ const accountShape = z.object({
 });
 
 /** The one account of the key pair, by the number that people know it by. */
-async function listAccounts(
-  deps: ReadDeps,
-  { url, isPaper }: AlpacaReadOptions,
-  signal: AbortSignal,
-): Promise<AccountsResult> {
-  const answer = await readVenue(deps, dialect, { operation: 'list_accounts', url: `${url}/v2/account` }, signal);
-  if (!answer.ok) return { complete: false, error: answer.error };
-  const { data: account } = accountShape.safeParse(answer.value);
-  if (account === undefined || !isPlatformId(account.account_number))
-    return listFault('BAD_ANSWER', 'the account has another shape than the documents say');
+function accountIn(answer: unknown, isPaper: boolean) {
+  const { data: account } = accountShape.safeParse(answer);
+  if (account === undefined || !isPlatformId(account.account_number)) return undefined;
   const { account_number: accountId, status, ...flags } = account;
   // A flag that can't be read permits nothing.
   const isOpen = status === 'ACTIVE' && Object.values(flags).every((raised) => (raised ?? false) === false);
-  return {
-    complete: true,
-    accounts: [{ accountId, isOpen, isSim: isPaper, ...(status !== undefined && { status }) }],
-  };
+  return { accounts: [{ accountId, isOpen, isSim: isPaper, ...(status !== undefined && { status }) }] };
 }

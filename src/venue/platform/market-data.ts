@@ -1,7 +1,7 @@
 import type { Secret } from '../../runtime/secret.ts';
 import { badAnswer, type PlatformError } from '../platform-error.ts';
+import { CursorCircle } from '../read-list-pages.ts';
 import type { ReadDeps } from '../read-venue.ts';
-import { CursorCircle } from './cursor-circle.ts';
 import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
 import {
   apiKeyHeader,

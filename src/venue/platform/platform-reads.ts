@@ -1,20 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Stream } from '../../domain/order.ts';
-import { addressFault, queryText } from '../order-address.ts';
-import type {
-  AccountsResult,
-  GetResult,
-  ListRequest,
-  ListResult,
-  OrderReads,
-  Page,
-  PlatformAccount,
-} from '../order-reads.ts';
-import { badAnswer } from '../platform-error.ts';
-import { listFault, readListPages } from '../read-list-pages.ts';
-import type { ReadDeps } from '../read-venue.ts';
-import { CursorCircle } from './cursor-circle.ts';
-import { readPlatform } from './read-platform.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { queryText } from '../order-address.ts';
+import type { AccountsResult, ListRequest, OrderReads, PlatformAccount } from '../order-reads.ts';
+import { listByCursor } from '../read-list-pages.ts';
+import { orderByUrl, type ReadDeps, readAccounts } from '../read-venue.ts';
+import { platformDialect } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
 import {
   accountItems,
@@ -41,84 +31,45 @@ interface PlatformAddresses {
 export function platformReads(deps: ReadDeps, { platformUrl, stagingUrl }: PlatformAddresses): OrderReads {
   const baseOf = (stream: Stream) => (stream === 'prediction' ? stagingUrl : platformUrl);
   return {
-    listOrders: (request, onPage, signal, budget) =>
-      listOrders({ ...deps, budget }, baseOf(request.stream), request, onPage, signal),
-    getOrder: (stream, accountId, orderId, signal, budget) =>
-      getOrder({ ...deps, budget }, baseOf(stream), stream, accountId, orderId, signal),
+    listOrders: listByCursor(
+      deps,
+      platformDialect,
+      (request, cursor) => listUrl(baseOf(request.stream), request, cursor),
+      pageOf,
+    ),
+    getOrder: orderByUrl(
+      deps,
+      platformDialect,
+      (stream, accountId, id) => {
+        // docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`.
+        return `${baseOf(stream)}${pathOf(stream)}/${id}${queryText({ accountId })}`;
+      },
+      contentOf,
+    ),
     listAccounts: (signal) => listAccounts(deps, platformUrl, signal),
   };
 }
 
-/**
- * One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET
- * /v1/predictions/orders/{orderId}`).
- */
-export async function getOrder(
-  deps: ReadDeps,
-  baseUrl: string,
-  stream: Stream,
-  accountId: string,
-  orderId: string,
-  signal: AbortSignal,
-): Promise<GetResult> {
-  const fault = addressFault(orderId);
-  if (fault !== undefined) return { kind: 'failed', error: fault };
-  const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
-  const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}${queryText({ accountId })}`;
-  const answer = await readPlatform(deps, 'get_order', url, signal);
-  if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
-  const row = stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
-  if (typeof row === 'object' && row !== null) return { kind: 'found', row, bytes: answer.bytes };
-  return { kind: 'failed', error: badAnswer('the order has another shape than the contract says') };
+function pathOf(stream: Stream): string {
+  return stream === 'prediction' ? predictionOrdersPath : ordersPath;
+}
+
+/** Without the envelope that prediction answers have. */
+function contentOf(answer: unknown, stream: Stream): unknown {
+  return stream === 'prediction' ? rawPredictionAnswer.safeParse(answer).data?.data : answer;
+}
+
+function pageOf(answer: unknown, { stream }: ListRequest) {
+  const page = rawPage.safeParse(contentOf(answer, stream)).data;
+  return page && { rows: page.orders, nextCursor: page.nextCursor };
 }
 
 /**
- * A page may be empty where the platform looks for our rows among others'. So many in a row are an
- * end.
- */
-const maxEmptyPages = 200;
-
-/**
- * All pages with one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
+ * A page with one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
  * /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes during
  * the read moves to the end.
  */
-async function listOrders(
-  deps: ReadDeps,
-  baseUrl: string,
-  request: ListRequest,
-  onPage: (page: Page) => Promise<void>,
-  signal: AbortSignal,
-): Promise<ListResult> {
-  const read = (cursor: string | undefined) =>
-    readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
-  const pageOf = (answer: unknown) => {
-    const body = request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer).data?.data : answer;
-    const page = rawPage.safeParse(body).data;
-    return page && { rows: page.orders, nextCursor: page.nextCursor };
-  };
-  return readListPages({ first: undefined, read, pageOf, nextOf: cursorsInOrder() }, onPage, signal);
-}
-
-/** Where each page goes on, unless the pages go round in a circle. */
-function cursorsInOrder() {
-  const circle = new CursorCircle();
-  let before: readonly unknown[] = [];
-  let empty = 0;
-  return ({ rows, nextCursor }: { readonly rows: readonly unknown[]; readonly nextCursor?: string | undefined }) => {
-    if (nextCursor === undefined) return undefined;
-    if (circle.closes(nextCursor)) return listFault('LOOP', 'the list hands out the same cursor again');
-    // Cursors that always differ, in front of one page.
-    if (rows.length > 0 && isDeepStrictEqual(rows, before))
-      return listFault('LOOP', 'the list hands out the same page again');
-    empty = rows.length === 0 ? empty + 1 : 0;
-    if (empty > maxEmptyPages) return listFault('LOOP', 'the list goes on with empty pages, each with a new cursor');
-    before = rows;
-    return { cursor: nextCursor };
-  };
-}
-
-function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
+function listUrl(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
   const prediction = request.stream === 'prediction';
   const query = queryText({
     accountId: request.accountId,
@@ -128,7 +79,7 @@ function address(baseUrl: string, request: ListRequest, cursor: string | undefin
     [prediction ? 'clientOrderRef' : 'clOrdId']: request.reference,
     cursor,
   });
-  return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}${query}`;
+  return `${baseUrl}${pathOf(request.stream)}${query}`;
 }
 
 /** List items read in one go: 5 ms. 100,000 at once would hold up every frame for a second. */
@@ -139,18 +90,18 @@ const itemsAtOnce = 500;
  * that two users share may be listed twice. It is open only if both say so, and simulated likewise:
  * an item that says nothing about it takes no part.
  */
-export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
-  const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, {
-    maxBytes: accountsMaxBytes,
-  });
-  if (!answer.ok) return { complete: false, error: answer.error };
-  const body = accountItems.safeParse(answer.value);
-  if (!body.success)
-    return { complete: false, error: badAnswer('the accounts have another shape than the specification says') };
+export function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
+  const read = { url: `${baseUrl}${accountsPath}`, maxBytes: accountsMaxBytes };
+  return readAccounts(deps, platformDialect, read, (answer) => accountsIn(answer, deps.clock), signal);
+}
+
+async function accountsIn(answer: unknown, clock: Clock) {
+  const body = accountItems.safeParse(answer);
+  if (!body.success) return undefined;
   const accounts = new Map<string, PlatformAccount>();
   let unreadable = 0;
   for (const [at, item] of body.data.accounts.entries()) {
-    if (at % itemsAtOnce === itemsAtOnce - 1) await deps.clock.turn();
+    if (at % itemsAtOnce === itemsAtOnce - 1) await clock.turn();
     const read = readAccountItem(item);
     if (read === undefined) {
       unreadable += 1;
@@ -161,7 +112,7 @@ export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: Abor
     if (other === undefined) accounts.set(account.accountId, account);
     else accounts.set(account.accountId, stricterOf(other, account));
   }
-  return { complete: true, accounts: [...accounts.values()], ...(unreadable > 0 && { unreadable }) };
+  return { accounts: [...accounts.values()], ...(unreadable > 0 && { unreadable }) };
 }
 
 function stricterOf(one: PlatformAccount, other: PlatformAccount): PlatformAccount {

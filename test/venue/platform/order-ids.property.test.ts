@@ -4,7 +4,7 @@ import type { Stream } from '../../../src/domain/order.ts';
 import { decodeOrder } from '../../../src/service/sources/decode-order.ts';
 import { parseJson } from '../../../src/venue/parse-json.ts';
 import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
-import { getOrder } from '../../../src/venue/platform/platform-reads.ts';
+import { platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { platformVenue } from '../../../src/venue/platform/platform-venue.ts';
 import { fixedToken, writeDeps, writeTo } from '../../support/commands/order-writes.ts';
 import { idsInReach } from '../../support/orders/odd-ids.ts';
@@ -62,7 +62,12 @@ it('an order under any id that the platform shows is read, looked at, cancelled 
         } as const;
         const read = (row: unknown) => decodeOrder(row, origin, () => '');
         expect(read(parseJson(shown(stream, orderId, accountId)))).toMatchObject({ view: { orderId, accountId } });
-        const look = await getOrder(reads, url, stream, accountId, orderId, signal);
+        const look = await platformReads(reads, { platformUrl: url, stagingUrl: url }).getOrder(
+          stream,
+          accountId,
+          orderId,
+          signal,
+        );
         if (look.kind !== 'found') expect.fail(JSON.stringify(look));
         expect(read(look.row)).toMatchObject({ view: { orderId, accountId } });
         const named = { stream, accountId, orderId };

@@ -8,11 +8,11 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts';
 import type { Page } from '../../../src/venue/order-reads.ts';
-import { CursorCircle } from '../../../src/venue/platform/cursor-circle.ts';
 import { accountRow, predictionRow, rowText } from '../../../src/venue/platform/fixtures/rows.ts';
-import { getOrder, listAccounts, platformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { listAccounts, platformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
+import { CursorCircle } from '../../../src/venue/read-list-pages.ts';
 import type { TokenSource } from '../../../src/venue/tokens.ts';
 import { CommandRig, failedLook, placeEquity, refused, workingOrder } from '../../support/commands/command-rig.ts';
 import { writeDeps, writeTo } from '../../support/commands/order-writes.ts';
@@ -404,7 +404,14 @@ describe('issue: A caller could reach other paths of the platform by an order id
       ]);
       expect(results.map(({ kind }) => kind)).toEqual(['not_sent', 'not_sent', 'not_sent']);
       for (const stream of ['account', 'prediction'] as const)
-        expect(await getOrder(platformDeps(url), url, stream, 'acct-1', orderId, signal)).toMatchObject({
+        expect(
+          await platformReads(platformDeps(url), { platformUrl: url, stagingUrl: url }).getOrder(
+            stream,
+            'acct-1',
+            orderId,
+            signal,
+          ),
+        ).toMatchObject({
           kind: 'failed',
           error: { sent: 'no', retryable: false },
         });
