@@ -1,8 +1,6 @@
 import type { OrderView } from '../../src/domain/order.ts';
 import type { LifeStep, StreamFixtures, VenueUnderCheck, WriteFixtures } from '../../src/venue/check/fixtures.ts';
-import { cove } from './cove-orders.ts';
-import { judgeCoveWrite } from './cove-rest.ts';
-import { coveVenue } from './cove-stream.ts';
+import { cove, coveVenue, judgeCoveWrite } from './cove.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

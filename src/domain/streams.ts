@@ -25,43 +25,39 @@ interface StreamTraits {
   readonly reference: 'clOrdId' | 'clientOrderRef';
 }
 
-const alpacaOrders = {
+/** Of most streams. */
+const usual = {
   reduction: 'join',
   market: 'securities',
-  pendingHidesStatus: true,
-  replaces: 'new_order',
+  pendingHidesStatus: false,
+  replaces: 'no',
   orderId: 'any',
   enrolls: false,
+  lists: 'by_change',
+  extendedHours: false,
+  namesAccount: true,
+  reference: 'clOrdId',
+} as const;
+
+const alpacaOrders = {
+  ...usual,
+  pendingHidesStatus: true,
+  replaces: 'new_order',
   lists: 'by_creation',
   extendedHours: true,
   namesAccount: false,
-  reference: 'clOrdId',
 } as const;
 
 /** The core asks for these, and never for a stream's name. */
 export const traits = {
-  account: {
-    reduction: 'join',
-    market: 'securities',
-    pendingHidesStatus: true,
-    replaces: 'no',
-    orderId: 'any',
-    enrolls: false,
-    lists: 'by_change',
-    extendedHours: false,
-    namesAccount: true,
-    reference: 'clOrdId',
-  },
+  account: { ...usual, pendingHidesStatus: true },
   prediction: {
+    ...usual,
     reduction: 'versioned',
     market: 'predictions',
-    pendingHidesStatus: false,
     replaces: 'in_place',
     orderId: 'uuid',
     enrolls: true,
-    lists: 'by_change',
-    extendedHours: false,
-    namesAccount: true,
     reference: 'clientOrderRef',
   },
   alpaca: alpacaOrders,
@@ -69,11 +65,11 @@ export const traits = {
 } as const satisfies Readonly<Record<string, StreamTraits>>;
 
 /** For a trial, before it has a row above: its venue can be checked, and nothing follows it. */
-export function trialStream<Market extends StreamTraits['market']>(
+export function trialStream<Market extends StreamTraits['market'] = 'securities'>(
   name: string,
-  row: StreamTraits & { readonly market: Market },
+  row: Partial<StreamTraits> & { readonly market?: Market } = {},
 ): StreamWith<'market', Market> {
-  Object.assign(traits, { [name]: row });
+  Object.assign(traits, { [name]: { ...usual, ...row } });
   return name as StreamWith<'market', Market>;
 }
 

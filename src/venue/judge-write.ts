@@ -1,9 +1,10 @@
-import type { Reason } from '../domain/command.ts';
+import { type CommandRequest, isForOrder, makesOrder, type Reason } from '../domain/command.ts';
+import { isPlatformId } from '../domain/platform-id.ts';
 import { jsonOrUndefined } from '../runtime/json-or-undefined.ts';
 import type { HttpResult } from './http.ts';
 import { parseJson } from './parse-json.ts';
 import { reasonOf } from './platform-error.ts';
-import type { Fields } from './row-reader.ts';
+import { type Fields, isObject } from './row-reader.ts';
 import type { WriteAnswer, WriteResult } from './write-result.ts';
 
 /** A whole answer to a write. `body`: undefined if the text is not JSON. */
@@ -42,6 +43,28 @@ export function judgeAnswer(observed: HttpResult, judge: WriteJudge): WriteResul
   const reason = judge.reason(answer);
   if (status === 401 || status === 403) return { kind: 'refused', reason };
   return judge.documented(answer, reason) ?? { kind: 'unknown', reason };
+}
+
+/**
+ * The order of an answer, which proves nothing unless it is ours: by our reference if the write
+ * makes an order, else by its id. `names`: its fields with both, and those to keep.
+ */
+export function answeredOrder(
+  body: unknown,
+  request: CommandRequest,
+  attemptId: string,
+  names: { readonly orderId: string; readonly reference: string; readonly evidence: readonly string[] },
+): WriteAnswer | string {
+  if (!isObject(body)) return 'the answer is not an order';
+  const { [names.orderId]: id, [names.reference]: reference } = body;
+  const orderId = typeof id === 'number' ? String(id) : id;
+  if (typeof orderId !== 'string' || !isPlatformId(orderId) || typeof reference !== 'string')
+    return 'the answer is not an order';
+  const isOurs = makesOrder(request)
+    ? reference === attemptId && !isForOrder(request, orderId)
+    : isForOrder(request, orderId);
+  if (!isOurs) return 'the answer is about another order';
+  return { kind: 'accepted', answer: evidenceOf(body, names.evidence), order: body };
 }
 
 /** With the answer's status in its reason. */

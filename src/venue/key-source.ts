@@ -1,8 +1,9 @@
 import type { Stream } from '../domain/order.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Secret } from '../runtime/secret.ts';
+import { Secret } from '../runtime/secret.ts';
 import type { StoredToken, Token, UnreadableToken } from '../runtime/token-store.ts';
 import type { PlatformError } from './platform-error.ts';
+import type { Dialect } from './read-venue.ts';
 import type { RequestBudget } from './request-budget.ts';
 import type { AccessToken, LoginTokens, TokenResult, TokenStatus } from './tokens.ts';
 
@@ -38,6 +39,32 @@ export async function storedKeySource(
   const stored = await load();
   const why = stored !== undefined && 'unreadable' in stored ? `${stored.unreadable}: link it again` : refusal;
   return new KeySource(clock, stored?.accessToken, why, { requests, stored: async () => (await load())?.accessToken });
+}
+
+/** A key of two parts. */
+export interface KeyPair {
+  readonly keyId: string;
+  readonly secretKey: Secret;
+}
+
+/** `<key id>:<secret key>`. */
+export function keyOfPair({ keyId, secretKey }: KeyPair): Secret {
+  return new Secret(`${keyId}:${secretKey.reveal()}`);
+}
+
+/** A key's id has no colon. */
+export function keyPairOf(credential: Secret): KeyPair {
+  const text = credential.reveal();
+  const at = text.indexOf(':');
+  return { keyId: text.slice(0, at), secretKey: new Secret(text.slice(at + 1)) };
+}
+
+/** Signs with a pair in two headers. */
+export function pairHeaders(idHeader: string, secretHeader: string): Dialect['sign'] {
+  return (credential) => {
+    const { keyId, secretKey } = keyPairOf(credential);
+    return { [idHeader]: keyId, [secretHeader]: secretKey };
+  };
 }
 
 interface KeyOptions {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
 import type { ListRequest, ListResult, OrderReads, Page } from './order-reads.ts';
 import type { PlatformError } from './platform-error.ts';
 import { type Dialect, type ReadDeps, type ReadResult, readVenue } from './read-venue.ts';
@@ -26,18 +27,21 @@ interface CursorPage extends Pick<Page, 'rows'> {
   readonly nextCursor?: string | undefined;
 }
 
-/** Lists whose pages hand out the cursor of the next one. `urlOf`: a page's address. */
+/**
+ * Lists whose pages hand out the cursor of the next one. `urlOf`: a page's address. `shapeOf`: its
+ * shape.
+ */
 export function listByCursor(
   deps: ReadDeps,
   dialect: Dialect,
   urlOf: (request: ListRequest, cursor: string | undefined) => string,
-  pageOf: (answer: unknown, request: ListRequest) => CursorPage | undefined,
+  shapeOf: (request: ListRequest) => z.ZodType<CursorPage>,
 ): OrderReads['listOrders'] {
   return (request, onPage, signal, budget) => {
     const read = (cursor: string | undefined) =>
       readVenue({ ...deps, budget }, dialect, { operation: 'list_orders', url: urlOf(request, cursor) }, signal);
-    const pageIn = (answer: unknown) => pageOf(answer, request);
-    return readListPages({ first: undefined, read, pageOf: pageIn, nextOf: cursorsInOrder() }, onPage, signal);
+    const pageOf = (answer: unknown) => shapeOf(request).safeParse(answer).data;
+    return readListPages({ first: undefined, read, pageOf, nextOf: cursorsInOrder() }, onPage, signal);
   };
 }
 

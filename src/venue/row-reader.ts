@@ -1,6 +1,6 @@
 import { compareDecimals, type Decimal, parseSpelledDecimal, plainText, subtractDecimals } from '../domain/decimal.ts';
 import { formatInstant, isInstant, respelledInstant } from '../domain/instant.ts';
-import { isTerminal, type Leg, type OrderStatus, orderWord } from '../domain/order.ts';
+import { isTerminal, type Leg, type OrderStatus, orderWord, statusWord } from '../domain/order.ts';
 import { idWords, isOddId, platformId } from '../domain/platform-id.ts';
 import { storableText } from './parse-json.ts';
 
@@ -154,6 +154,22 @@ export class RowReader {
     return compareDecimals(filled, total) > 0 ? '0' : subtractDecimals(total, filled);
   }
 
+  /**
+   * A status with the quantities that follow from it and say more of it: `new` is partially filled
+   * once a part is. `known`: the venue's words. A word that is not in it is `unknown`.
+   */
+  standing(
+    fields: { readonly status: string; readonly filled: string; readonly leaves: string },
+    known: ReadonlyMap<string, OrderStatus>,
+    total: Decimal | undefined,
+  ) {
+    const statusRaw = statusWord(this.text(fields.status));
+    const told = known.get(statusRaw) ?? 'unknown';
+    const cumQty = this.filled(fields.filled, fields.leaves, total, told);
+    const status: OrderStatus = told === 'new' && cumQty !== '0' ? 'partially_filled' : told;
+    return { statusRaw, status, cumQty, leavesQty: this.leaves(fields.leaves, total, cumQty, status) };
+  }
+
   instant(field: string): string {
     const value = this.row[field];
     const instant = instantOf(value);
@@ -221,6 +237,11 @@ export class RowReader {
     this.fault ??= { reason, detail: `${field}: expected ${expected}, found ${describeValue(this.row[field])}` };
     return '';
   }
+}
+
+/** A table of a venue's words. */
+export function wordTable<T extends string>(words: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
+  return new Map(Object.entries(words));
 }
 
 /** The account in this field of a row, if it is not the account whose stream or list brought it. */

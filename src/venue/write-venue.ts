@@ -1,13 +1,23 @@
-import type { CommandRequest } from '../domain/command.ts';
+import { z } from 'zod';
+import type { CommandRequest, Reason } from '../domain/command.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { codeClassOf, type HttpResult } from './http.ts';
-import { judgeAnswer, type WriteJudge } from './judge-write.ts';
+import { answeredOrder, judgeAnswer, type WholeAnswer, type WriteJudge } from './judge-write.ts';
+import { addressFault } from './order-address.ts';
 import { reasonOf } from './platform-error.ts';
 import type { Dialect } from './read-venue.ts';
 import type { Purpose } from './request-budget.ts';
+import type { Fields } from './row-reader.ts';
 import type { TokenSource } from './tokens.ts';
-import { notSent, type WriteLines, type WriteOptions, type WriteRequest, type WriteResult } from './write-result.ts';
+import {
+  notSent,
+  type WriteAnswer,
+  type WriteLines,
+  type WriteOptions,
+  type WriteRequest,
+  type WriteResult,
+} from './write-result.ts';
 
 export interface WriteDeps {
   readonly lines: WriteLines;
@@ -25,22 +35,48 @@ interface VenueWrite extends Omit<WriteRequest, 'headers'> {
   readonly judge: (observed: HttpResult) => WriteResult;
 }
 
+/** A command's write. `body`: as its shape has read it; a fault of it is why nothing is sent. */
+interface PreparedWrite extends Pick<WriteRequest, 'method'> {
+  readonly path: string;
+  readonly body?: z.ZodSafeParseResult<Fields>;
+}
+
 /** A venue's writes, one for each command. Pure. */
 interface WriteTable {
-  readonly sign: Dialect['sign'];
-  /** The command's write; or why there is none. */
-  prepare(
-    request: CommandRequest,
-    attemptId: string,
-  ): (Pick<WriteRequest, 'method' | 'body'> & { readonly path: string }) | WriteResult;
-  judge(request: CommandRequest, attemptId: string): WriteJudge;
+  readonly dialect: Dialect;
+  /** `id`: the order's, as it stands in an address; empty for a place. Or why there is no write. */
+  prepare(request: CommandRequest, attemptId: string, id: string): PreparedWrite | WriteResult;
+  /** An order's fields with its id and our reference, and those to keep as evidence. */
+  readonly names: { readonly orderId: string; readonly reference: string; readonly evidence: readonly string[] };
+  /** As in `WriteJudge`. Undefined, or left out: a success has the order, by `names`. */
+  success?(answer: WholeAnswer, request: CommandRequest): WriteAnswer | string | undefined;
+  /** As in `WriteJudge`. Left out: that of a failed read. */
+  readonly reason?: WriteJudge['reason'];
+  /** As in `WriteJudge`. */
+  documented(answer: WholeAnswer, reason: Reason, request: CommandRequest): WriteResult | undefined;
 }
 
 /** Sends a command's write to the base of an address, and judges its answer. */
-export function orderWrites({ sign, prepare, judge: judgeOf }: WriteTable) {
+export function orderWrites({ dialect, prepare: preparedOf, names, success, documented, ...table }: WriteTable) {
+  const reason = table.reason ?? (({ status, body }: WholeAnswer) => reasonOf(dialect.errorOf(status, body, 0)));
+  const prepare = (request: CommandRequest, attemptId: string) => {
+    const orderId = request.kind === 'place' ? undefined : request.orderId;
+    const fault = orderId === undefined ? undefined : addressFault(orderId);
+    if (fault !== undefined) return notSent(fault.code, fault.message);
+    const prepared = preparedOf(request, attemptId, encodeURIComponent(orderId ?? ''));
+    if ('kind' in prepared) return prepared;
+    const { body, ...call } = prepared;
+    if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
+    return { ...call, ...(body && { body: JSON.stringify(body.data) }) };
+  };
   const judge = (request: CommandRequest, attemptId: string, observed: HttpResult): WriteResult => {
     const prepared = prepare(request, attemptId);
-    return 'kind' in prepared ? prepared : judgeAnswer(observed, judgeOf(request, attemptId));
+    if ('kind' in prepared) return prepared;
+    return judgeAnswer(observed, {
+      success: (answer) => success?.(answer, request) ?? answeredOrder(answer.body, request, attemptId, names),
+      reason,
+      documented: (answer, why) => documented(answer, why, request),
+    });
   };
   const write = async (
     deps: WriteDeps,
@@ -55,9 +91,9 @@ export function orderWrites({ sign, prepare, judge: judgeOf }: WriteTable) {
     const { kind } = request;
     const about = { operation: `${kind}_order`, purpose: kind === 'cancel' ? 'cancel' : 'place' } as const;
     const judged = (observed: HttpResult) => judge(request, attemptId, observed);
-    return writeVenue(deps, sign, { ...call, ...about, url: `${url}${path}`, judge: judged }, options);
+    return writeVenue(deps, dialect.sign, { ...call, ...about, url: `${url}${path}`, judge: judged }, options);
   };
-  return { judge, write };
+  return { prepare, judge, write };
 }
 
 /**

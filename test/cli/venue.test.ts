@@ -170,8 +170,8 @@ describe('venue check', () => {
     await runProgram(io, ['venue', 'check', 'docs/venues/cove-check.ts']);
     expect(io.out()).toMatch(/^lives +cove, .* held$/m);
     expect(io.out()).toMatch(/\n\d+ checks; 0 missing\.\n$/);
-    await runProgram(io, ['venue', 'check', 'docs/venues/cove-orders.ts']);
-    expect(io.err()).toContain('docs/venues/cove-orders.ts exports no `underCheck`');
+    await runProgram(io, ['venue', 'check', 'docs/venues/cove.ts']);
+    expect(io.err()).toContain('docs/venues/cove.ts exports no `underCheck`');
     const begun = join(cliIo().cwd, 'begun.ts');
     writeFileSync(begun, 'export const underCheck = { venue: {}, writes: {} };');
     await runProgram(io, ['venue', 'check', begun]);

@@ -9,7 +9,7 @@ import { type Dialect, orderByUrl, type ReadDeps, readAccounts, readOrderAt, rea
 import { signRequest } from './key-source.ts';
 import { touchedOrders } from './touched-orders.ts';
 
-const dialect: Dialect = { sign: signRequest, errorOf };
+export const alpacaDialect: Dialect = { sign: signRequest, errorOf };
 
 /** A refusal is `{"code": 40410000, "message": "…"}` (Alpaca's documents, "API Responses"). */
 const refusal = z.object({ code: z.union([z.number(), z.string()]), message: z.string() }).partial();
@@ -43,10 +43,11 @@ interface AlpacaReadOptions {
 export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions): OrderReads {
   return {
     listOrders: (request, onPage, signal, budget) => listOrders({ ...deps, budget }, url, request, onPage, signal),
-    getOrder: orderByUrl(deps, dialect, (_stream, _accountId, id) => `${url}/v2/orders/${id}`),
+    getOrder: orderByUrl(deps, alpacaDialect, (_stream, _accountId, id) => `${url}/v2/orders/${id}`),
     listAccounts: (signal) =>
-      readAccounts(deps, dialect, { url: `${url}/v2/account` }, (answer) => accountIn(answer, isPaper), signal),
-    touchedOrders: ({ after }, signal, budget) => touchedOrders({ ...deps, budget }, dialect, { url, after }, signal),
+      readAccounts(deps, alpacaDialect, { url: `${url}/v2/account` }, (answer) => accountIn(answer, isPaper), signal),
+    touchedOrders: ({ after }, signal, budget) =>
+      touchedOrders({ ...deps, budget }, alpacaDialect, { url, after }, signal),
   };
 }
 
@@ -73,7 +74,7 @@ async function listOrders(
       nested: false,
       after: cursor.after,
     });
-    return readVenue(deps, dialect, { operation: 'list_orders', url: `${base}/v2/orders${query}` }, signal);
+    return readVenue(deps, alpacaDialect, { operation: 'list_orders', url: `${base}/v2/orders${query}` }, signal);
   };
   return readListPages({ first: { limit, after }, read, pageOf, nextOf }, onPage, signal);
 }
@@ -120,7 +121,7 @@ async function listByReference(
   signal: AbortSignal,
 ): Promise<ListResult> {
   const query = queryText({ client_order_id: reference });
-  const found = await readOrderAt(deps, dialect, `${base}/v2/orders:by_client_order_id${query}`, signal);
+  const found = await readOrderAt(deps, alpacaDialect, `${base}/v2/orders:by_client_order_id${query}`, signal);
   if (found.kind === 'failed') return { complete: false, error: found.error };
   if (found.kind === 'absent') return { complete: true, rows: 0 };
   await onPage({ rows: [found.row], bytes: found.bytes });

@@ -2,21 +2,17 @@ import { z } from 'zod';
 import {
   type AccountPlaceTerms,
   type CommandRequest,
-  isForOrder,
   makesOrder,
   platformCurrency,
   type ReplaceTerms,
 } from '../../domain/command.ts';
 import { orderWord } from '../../domain/order.ts';
-import { isPlatformId } from '../../domain/platform-id.ts';
-import { evidenceOf, type WholeAnswer } from '../judge-write.ts';
-import { addressFault } from '../order-address.ts';
+import type { WholeAnswer } from '../judge-write.ts';
 import { reasonOf } from '../platform-error.ts';
-import type { Fields } from '../row-reader.ts';
-import { notSent, type WriteAnswer, type WriteResult } from '../write-result.ts';
+import { type Fields, wordTable } from '../row-reader.ts';
+import { notSent, type WriteAnswer } from '../write-result.ts';
 import { orderWrites } from '../write-venue.ts';
-import { withoutMessage } from './alpaca-reads.ts';
-import { signRequest } from './key-source.ts';
+import { alpacaDialect, withoutMessage } from './alpaca-reads.ts';
 
 const ordersPath = '/v2/orders';
 
@@ -51,31 +47,18 @@ const replaceBody = z.strictObject({
 });
 
 /** A plain sale may close a position or open one: Alpaca then looks at the account. */
-const intents: ReadonlyMap<string, string> = new Map([
-  ['sell_short', 'sell_to_open'],
-  ['buy_to_cover', 'buy_to_close'],
-]);
+const intents = wordTable({ sell_short: 'sell_to_open', buy_to_cover: 'buy_to_close' });
 
-/** The command's one write, or why there is none. */
-export function prepareAlpacaWrite(request: CommandRequest, attemptId: string) {
+function prepareWrite(request: CommandRequest, attemptId: string, id: string) {
   if (request.stream !== 'alpaca' && request.stream !== 'alpaca_paper')
     return notSent('INVALID_REQUEST', `Alpaca has no stream ${request.stream}`);
   if (request.kind === 'place') {
     const body = orderBody.safeParse(bodyOf(request.terms, attemptId));
-    return body.success
-      ? { method: 'POST' as const, path: ordersPath, body: JSON.stringify(body.data) }
-      : invalid(body.error);
+    return { method: 'POST', path: ordersPath, body } as const;
   }
-  const fault = addressFault(request.orderId);
-  if (fault !== undefined) return notSent(fault.code, fault.message);
-  const path = `${ordersPath}/${encodeURIComponent(request.orderId)}`;
-  if (request.kind === 'cancel') return { method: 'DELETE' as const, path };
-  const body = replaceBody.safeParse(replacementOf(request.terms, attemptId));
-  return body.success ? { method: 'PATCH' as const, path, body: JSON.stringify(body.data) } : invalid(body.error);
-}
-
-function invalid(error: z.ZodError): WriteResult {
-  return notSent('INVALID_REQUEST', z.prettifyError(error));
+  const path = `${ordersPath}/${id}`;
+  if (request.kind === 'cancel') return { method: 'DELETE', path } as const;
+  return { method: 'PATCH', path, body: replaceBody.safeParse(replacementOf(request.terms, attemptId)) } as const;
 }
 
 function replacementOf(terms: ReplaceTerms, attemptId: string): Fields {
@@ -128,33 +111,40 @@ function bodyOf(terms: AccountPlaceTerms, attemptId: string): Fields {
 }
 
 /** The reference is the attempt's id. */
-export const { judge: judgeAlpacaWrite, write: writeAlpacaOrder } = orderWrites({
-  sign: signRequest,
+export const {
   prepare: prepareAlpacaWrite,
-  judge: (request, attemptId) => ({
-    success: makesOrder(request) ? ({ body }) => made(body, request, attemptId) : asked,
-    reason: ({ status, body }) => {
-      const { code, message = withoutMessage(status) } = errorBody.safeParse(body).data ?? {};
-      return reasonOf({ status, message, ...(code !== undefined && { code }) });
-    },
-    documented: (answer, reason) => (isRefusal(request, answer) ? { kind: 'refused', reason } : undefined),
-  }),
+  judge: judgeAlpacaWrite,
+  write: writeAlpacaOrder,
+} = orderWrites({
+  dialect: alpacaDialect,
+  prepare: prepareWrite,
+  // Only our own reference says that the order is ours.
+  names: {
+    orderId: 'id',
+    reference: 'client_order_id',
+    evidence: [
+      ...[
+        'id',
+        'client_order_id',
+        'status',
+        'symbol',
+        'side',
+        'type',
+        'qty',
+        'filled_qty',
+        'limit_price',
+        'stop_price',
+      ],
+      ...['submitted_at', 'updated_at'],
+    ],
+  },
+  success: (answer, request) => (makesOrder(request) ? undefined : asked(answer)),
+  reason: ({ status, body }) => {
+    const { code, message = withoutMessage(status) } = errorBody.safeParse(body).data ?? {};
+    return reasonOf({ status, message, ...(code !== undefined && { code }) });
+  },
+  documented: (answer, reason, request) => (isRefusal(request, answer) ? { kind: 'refused', reason } : undefined),
 });
-
-const evidence = [
-  ...['id', 'client_order_id', 'status', 'symbol', 'side', 'type', 'qty', 'filled_qty', 'limit_price', 'stop_price'],
-  ...['submitted_at', 'updated_at'],
-];
-
-/** Only our own reference says that the order is ours. */
-function made(body: unknown, request: CommandRequest, attemptId: string): WriteAnswer | string {
-  const order = madeOrder.safeParse(body).data;
-  if (order === undefined || !isPlatformId(order.id)) return 'the answer is not an order';
-  if (isForOrder(request, order.id) || order.client_order_id !== attemptId) return 'the answer is about another order';
-  return { kind: 'accepted', answer: evidenceOf(order, evidence), order };
-}
-
-const madeOrder = z.looseObject({ id: z.string(), client_order_id: z.string() });
 
 /** 204 without a body: the cancel was asked for, and the order shows if it happens. */
 function asked({ status, text }: WholeAnswer): WriteAnswer | string {

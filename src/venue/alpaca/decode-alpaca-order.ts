@@ -6,33 +6,29 @@ import {
   type OrderView,
   orderWord,
   type Stream,
-  statusWord,
   type TerminalStatus,
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol, contractRoot, optionRoot } from '../../domain/symbol.ts';
-import { type RowReader, readLegs } from '../row-reader.ts';
+import { type RowReader, readLegs, wordTable } from '../row-reader.ts';
 import type { OrderDecoder } from '../venue.ts';
 
 /** Orders with money, and without. */
 export type AlpacaStream = Extract<Stream, 'alpaca' | 'alpaca_paper'>;
 
-/** `working`: new or partially filled, by the filled quantity. */
-type Place = OrderStatus | 'working';
-
 /** Alpaca's documents, "Order Lifecycle"; `pending_review` and `held` are in its OpenAPI alone. */
-const places: ReadonlyMap<string, Place> = new Map<string, Place>([
+const places: ReadonlyMap<string, OrderStatus> = new Map([
   ['accepted', 'pending_new'],
   ['pending_new', 'pending_new'],
   ['accepted_for_bidding', 'pending_new'],
   ['pending_review', 'pending_new'],
   // A leg that waits for the order above it.
   ['held', 'pending_new'],
-  ['new', 'working'],
-  ['stopped', 'working'],
-  ['calculated', 'working'],
-  ['pending_cancel', 'working'],
-  ['pending_replace', 'working'],
+  ['new', 'new'],
+  ['stopped', 'new'],
+  ['calculated', 'new'],
+  ['pending_cancel', 'new'],
+  ['pending_replace', 'new'],
   ['partially_filled', 'partially_filled'],
   ['filled', 'filled'],
   ['canceled', 'canceled'],
@@ -43,11 +39,10 @@ const places: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['suspended', 'suspended'],
 ]);
 
+const quantityFields = { status: 'status', filled: 'filled_qty', leaves: 'leaves_qty' } as const;
+
 /** They show a request, and not the order's status. */
-const pendingActions: ReadonlyMap<string, string> = new Map([
-  ['pending_cancel', 'cancel'],
-  ['pending_replace', 'replace'],
-]);
+const pendingActions = wordTable({ pending_cancel: 'cancel', pending_replace: 'replace' });
 
 /** Each end has a field for its time. */
 const endedAt: Readonly<Record<TerminalStatus, string>> = {
@@ -79,13 +74,10 @@ export function alpacaOrders(stream: AlpacaStream): OrderDecoder {
  * they are carried.
  */
 function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whole<OrderView> {
-  const word = statusWord(row.text('status'));
-  const place = places.get(word) ?? 'unknown';
   const notional = row.optionalQuantity('notional');
   const quantity = notional === undefined ? row.quantity('qty') : row.optionalQuantity('qty');
   // Alpaca shows no working quantity: it is the rest.
-  const cumQty = row.filled('filled_qty', 'leaves_qty', quantity, place === 'working' ? 'new' : place);
-  const status = place !== 'working' ? place : cumQty === '0' ? 'new' : 'partially_filled';
+  const { statusRaw, status, cumQty, leavesQty } = row.standing(quantityFields, places, quantity);
   const orderType = row.word('type');
   const price = row.optionalDecimal('limit_price');
   const averagePrice = row.carriedDecimal('filled_avg_price');
@@ -101,17 +93,17 @@ function readView(row: RowReader, stream: AlpacaStream, accountId: string): Whol
     orderType,
     timeInForce: row.word('time_in_force'),
     status,
-    statusRaw: word,
+    statusRaw,
     certainty: 'certain',
     certaintyReason: undefined,
-    pendingAction: pendingActions.get(word) ?? 'none',
+    pendingAction: pendingActions.get(statusRaw) ?? 'none',
     quantity,
     notional,
     price,
     stopPrice: row.optionalDecimal('stop_price'),
     working: price === undefined ? { quantity, orderType } : { quantity, price, orderType },
     cumQty,
-    leavesQty: row.leaves('leaves_qty', quantity, cumQty, status),
+    leavesQty,
     avgPrice: cumQty === '0' ? undefined : averagePrice,
     clOrdId: row.carriedText('client_order_id'),
     clientOrderRef: undefined,

@@ -1,10 +1,9 @@
-import { jsonOrUndefined } from '../../runtime/json-or-undefined.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { parseJson } from '../parse-json.ts';
-import { describeValue, type Fields, isObject } from '../row-reader.ts';
+import { endedFrame, errorFrame, jsonFrames, messageText, unreadable } from '../frames.ts';
+import { keyPairOf } from '../key-source.ts';
+import { type Fields, isObject } from '../row-reader.ts';
 import type { Frame, StreamProtocol } from '../venue.ts';
 import type { AlpacaStream } from './decode-alpaca-order.ts';
-import { keyPairOf } from './key-source.ts';
 
 /** The one stream with orders (Alpaca's documents, "Websocket Streaming"). */
 const topic = 'trade_updates';
@@ -17,7 +16,19 @@ const topic = 'trade_updates';
 export function tradeUpdates(stream: AlpacaStream): StreamProtocol {
   return {
     hello: authenticate,
-    read: (text) => readMessage(text, stream),
+    read: jsonFrames(
+      'stream',
+      {
+        [topic]: (message) => readEvent(dataOf(message), stream),
+        authorization: (message) => readAuthorization(dataOf(message)),
+        listening: (message) => {
+          const { streams } = dataOf(message);
+          return { kind: Array.isArray(streams) && streams.includes(topic) ? 'subscribed' : 'unsubscribed' };
+        },
+      },
+      (message) =>
+        message['action'] === 'error' ? errorFrame('STREAM_ERROR', dataOf(message)['error_message']) : undefined,
+    ),
     subscribe: () => listen([topic]),
     unsubscribe: () => listen([]),
   };
@@ -33,26 +44,13 @@ function listen(streams: readonly string[]): string {
   return JSON.stringify({ action: 'listen', data: { streams } });
 }
 
-function readMessage(text: string, stream: AlpacaStream): Frame {
-  const message = jsonOrUndefined(text, parseJson);
-  if (message === undefined) return unreadable('not_json', 'expected JSON');
-  if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
-  const data = isObject(message['data']) ? message['data'] : {};
-  if (message['action'] === 'error')
-    return { kind: 'error', code: 'STREAM_ERROR', message: textOf(data['error_message']) };
-  switch (message['stream']) {
-    case topic:
-      return readEvent(data, stream);
-    case 'authorization':
-      if (data['status'] === 'authorized') return { kind: 'signed_in' };
-      return { kind: 'ended', reason: 'unauthorized', message: `the session is ${textOf(data['status'])}` };
-    case 'listening': {
-      const { streams } = data;
-      return { kind: Array.isArray(streams) && streams.includes(topic) ? 'subscribed' : 'unsubscribed' };
-    }
-    default:
-      return unreadable('unknown_message', `stream: ${describeValue(message['stream'])}`);
-  }
+function dataOf({ data }: Fields): Fields {
+  return isObject(data) ? data : {};
+}
+
+function readAuthorization({ status }: Fields): Frame {
+  if (status === 'authorized') return { kind: 'signed_in' };
+  return endedFrame('unauthorized', `the session is ${messageText(status)}`);
 }
 
 /**
@@ -62,12 +60,4 @@ function readMessage(text: string, stream: AlpacaStream): Frame {
 function readEvent({ order }: Fields, stream: AlpacaStream): Frame {
   if (order !== undefined && order !== null) return { kind: 'event', stream, row: order };
   return { ...unreadable('missing_field', 'data.order: expected an order'), stream };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 500).toWellFormed() : describeValue(value);
-}
-
-function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
-  return { kind: 'unreadable', reason, detail };
 }

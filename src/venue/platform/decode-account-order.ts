@@ -9,17 +9,14 @@ import {
   type Whole,
 } from '../../domain/order.ts';
 import { canonicalSymbol, contractRoot, optionRoot, shortestContract } from '../../domain/symbol.ts';
-import { type RowReader, readLegs } from '../row-reader.ts';
+import { type RowReader, readLegs, wordTable } from '../row-reader.ts';
 import type { OrderDecoder } from '../venue.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
 
 /** They show a request, and not the order's status. */
-const pendingActions: ReadonlyMap<string, string> = new Map([
-  ['pending_cancel', 'cancel'],
-  ['pending_replace', 'replace'],
-]);
+const pendingActions = wordTable({ pending_cancel: 'cancel', pending_replace: 'replace' });
 const accountStatuses: ReadonlySet<string> = new Set(orderStatuses);
 
 export const accountOrders: OrderDecoder = {

@@ -1,45 +1,29 @@
 import type { Stream } from '../../domain/order.ts';
-import { isPlatformId } from '../../domain/platform-id.ts';
-import { parseJson } from '../parse-json.ts';
+import { answerFrame, errorFrame, eventFrame, idOf, jsonFrames, unreadable } from '../frames.ts';
 import { describeValue, type Fields, isObject } from '../row-reader.ts';
 import type { Frame } from '../venue.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
+
+const messages = {
+  event: ({ payload }) => decodeEvent(payload),
+  heartbeat: () => ({ kind: 'heartbeat' }),
+  subscribed: ({ id }) => answerFrame('subscribed', id),
+  unsubscribed: ({ id }) => answerFrame('unsubscribed', id),
+  error: decodeError,
+} as const satisfies Readonly<Record<string, (message: Fields) => Frame>>;
 
 /**
  * The text of a frame → its kind and content (platform specification, "Events"; the rest is the
  * assumption of wire/stream-messages.ts).
  */
-export function decodeFrame(text: string): Frame {
-  let message: unknown;
-  try {
-    message = parseJson(text);
-  } catch (error) {
-    return unreadable('not_json', error instanceof Error ? error.message : 'not JSON');
-  }
-  if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
-  return decodeMessage(message, message['type']);
-}
+export const decodeFrame = jsonFrames('type', messages, decodeOther);
 
-function decodeMessage(message: Fields, type: unknown): Frame {
-  switch (type) {
-    case 'event':
-      return decodeEvent(message['payload']);
-    case 'heartbeat':
-      return { kind: 'heartbeat' };
-    case 'subscribed':
-    case 'unsubscribed': {
-      const id = idOf(message['id']);
-      if (id === undefined) return unreadable('missing_field', 'id: expected the id of a subscription');
-      return { kind: type, id };
-    }
-    case 'error':
-      return decodeError(message);
-    default:
-      // Its payload says what an event is, whatever its type is called.
-      if (isNamedEvent(message['payload'])) return decodeEvent(message['payload']);
-      if (typeof type === 'string' && type !== type.toLowerCase()) return decodeMessage(message, type.toLowerCase());
-      return unreadable('unknown_message', `type: ${describeValue(message['type'])}`);
-  }
+/** Its payload says what an event is, whatever its type is called; a type may be in any case. */
+function decodeOther(message: Fields): Frame | undefined {
+  const { type, payload } = message;
+  if (isNamedEvent(payload)) return decodeEvent(payload);
+  const word = typeof type === 'string' ? type.toLowerCase() : '';
+  return Object.hasOwn(messages, word) ? messages[word as keyof typeof messages](message) : undefined;
 }
 
 function decodeEvent(payload: unknown): Frame {
@@ -54,9 +38,7 @@ function decodeEvent(payload: unknown): Frame {
     );
   const target = payload['target'];
   const accountId = typeof target === 'string' && target !== '' ? accountOfTarget(target) : accountIn(payload, target);
-  if (accountId === undefined || !isPlatformId(accountId))
-    return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
-  return { kind: 'event', stream, accountId, row: payload['data'] };
+  return eventFrame(stream, accountId, payload['data'], target);
 }
 
 /** An order topic says what its event is, and so does a name; both must fit. */
@@ -87,23 +69,7 @@ function accountIn({ data }: Fields, target: unknown): string | undefined {
   return isLeftOut(target) && isObject(data) ? idOf(data['accountId']) : undefined;
 }
 
-/** A number stands for its text. */
-function idOf(value: unknown): string | undefined {
-  const text = typeof value === 'number' ? String(value) : value;
-  return typeof text === 'string' && text !== '' ? text : undefined;
-}
-
 function decodeError(message: Fields): Frame {
-  const payload = isObject(message['payload']) ? message['payload'] : {};
-  const id = idOf(message['id']);
-  return {
-    kind: 'error',
-    ...(id !== undefined && { id }),
-    code: typeof payload['code'] === 'string' && payload['code'] !== '' ? payload['code'] : 'UNKNOWN',
-    message: typeof payload['message'] === 'string' ? payload['message'].slice(0, 500) : '',
-  };
-}
-
-function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
-  return { kind: 'unreadable', reason, detail };
+  const { code, message: told } = isObject(message['payload']) ? message['payload'] : {};
+  return errorFrame(typeof code === 'string' && code !== '' ? code : 'UNKNOWN', told ?? '', message['id']);
 }

@@ -35,7 +35,7 @@ export function platformReads(deps: ReadDeps, { platformUrl, stagingUrl }: Platf
       deps,
       platformDialect,
       (request, cursor) => listUrl(baseOf(request.stream), request, cursor),
-      pageOf,
+      ({ stream }) => (stream === 'prediction' ? predictionPage : page),
     ),
     getOrder: orderByUrl(
       deps,
@@ -59,10 +59,8 @@ function contentOf(answer: unknown, stream: Stream): unknown {
   return stream === 'prediction' ? rawPredictionAnswer.safeParse(answer).data?.data : answer;
 }
 
-function pageOf(answer: unknown, { stream }: ListRequest) {
-  const page = rawPage.safeParse(contentOf(answer, stream)).data;
-  return page && { rows: page.orders, nextCursor: page.nextCursor };
-}
+const page = rawPage.transform(({ orders, nextCursor }) => ({ rows: orders, nextCursor }));
+const predictionPage = rawPredictionAnswer.transform(({ data }) => data).pipe(page);
 
 /**
  * A page with one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
