@@ -9,7 +9,7 @@ import { queryText } from '../../src/venue/order-address.ts';
 import type { ListRequest, OrderReads } from '../../src/venue/order-reads.ts';
 import { answeredError } from '../../src/venue/platform-error.ts';
 import { listByCursor } from '../../src/venue/read-list-pages.ts';
-import { type Dialect, orderByUrl, type ReadDeps, readAccounts } from '../../src/venue/read-venue.ts';
+import { accountsByUrl, type Dialect, orderByUrl, type ReadDeps } from '../../src/venue/read-venue.ts';
 import { wordTable } from '../../src/venue/row-reader.ts';
 import type { OrderDecoder, StreamProtocol, Venue } from '../../src/venue/venue.ts';
 import { notSent } from '../../src/venue/write-result.ts';
@@ -111,7 +111,7 @@ export function coveReads(deps: ReadDeps, url: string): OrderReads {
       () => pageShape,
     ),
     getOrder: orderByUrl(deps, dialect, (_stream, acct, id) => `${url}/orders/${id}${queryText({ acct })}`),
-    listAccounts: (signal) => readAccounts(deps, dialect, { url: `${url}/accounts` }, accountsOf, signal),
+    listAccounts: (signal) => accountsByUrl(deps, dialect, { url: `${url}/accounts` }, accountsOf, signal),
   };
 }
 

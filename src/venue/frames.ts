@@ -4,12 +4,12 @@ import { parseJson } from './parse-json.ts';
 import { describeValue, type Fields, isObject } from './row-reader.ts';
 import type { CloseReason, Frame } from './venue.ts';
 
-/** What each kind of message says, by its word in one field. */
+/** By the word in one field. */
 type Messages = Readonly<Record<string, (message: Fields) => Frame>>;
 
 /**
- * Reads a session whose messages are JSON objects, each with its kind in `field`. `otherwise`: of
- * another word. Never throws, if `messages` do not.
+ * Reads messages that are JSON objects, with their kind in `field`. `otherwise`: for another word.
+ * Never throws, if `messages` do not.
  */
 export function jsonFrames(
   field: string,
@@ -22,26 +22,26 @@ export function jsonFrames(
     try {
       message = parseJson(text);
     } catch (error) {
-      return unreadable('not_json', error instanceof Error ? error.message : 'not JSON');
+      return unreadableFrame('not_json', error instanceof Error ? error.message : 'not JSON');
     }
-    if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
+    if (!isObject(message)) return unreadableFrame('not_an_object', 'expected a JSON object');
     const word = message[field];
     const frame = (byWord.get(word) ?? otherwise)(message);
-    return frame ?? unreadable('unknown_message', `${field}: ${describeValue(word)}`);
+    return frame ?? unreadableFrame('unknown_message', `${field}: ${describeValue(word)}`);
   };
 }
 
 /** `target`: where the message has its account. */
 export function eventFrame(stream: Stream, accountId: unknown, row: unknown, target = accountId): Frame {
   if (typeof accountId === 'string' && isPlatformId(accountId)) return { kind: 'event', stream, accountId, row };
-  return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
+  return { ...unreadableFrame('bad_target', `target: ${describeValue(target)}`), stream };
 }
 
 /** An answer to a request of ours. */
 export function answerFrame(kind: 'subscribed' | 'unsubscribed', id: unknown): Frame {
   const found = idOf(id);
   return found === undefined
-    ? unreadable('missing_field', 'id: expected the id of a subscription')
+    ? unreadableFrame('missing_field', 'id: expected the id of a subscription')
     : { kind, id: found };
 }
 
@@ -56,7 +56,7 @@ export function endedFrame(reason: CloseReason, message: unknown): Frame {
   return { kind: 'ended', reason, message: messageText(message) };
 }
 
-export function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
+export function unreadableFrame(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
   return { kind: 'unreadable', reason, detail };
 }
 

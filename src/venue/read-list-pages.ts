@@ -22,15 +22,12 @@ interface ListFault {
 /** Beyond so many, a list is a cursor that does not move rather than an account. */
 const maxPages = 20_000;
 
-/** A page that says where the next one begins, unless it is the last. */
+/** A page. It says where the next one begins, unless it is the last. */
 interface CursorPage extends Pick<Page, 'rows'> {
   readonly nextCursor?: string | undefined;
 }
 
-/**
- * Lists whose pages hand out the cursor of the next one. `urlOf`: a page's address. `shapeOf`: its
- * shape.
- */
+/** Each page hands out the next one's cursor. `urlOf`: a page's address. `shapeOf`: its shape. */
 export function listByCursor(
   deps: ReadDeps,
   dialect: Dialect,
@@ -45,9 +42,7 @@ export function listByCursor(
   };
 }
 
-/**
- * A page may be empty where the venue looks for our rows among others'. So many in a row are an end.
- */
+/** A page may be empty: the venue looks for our rows among others'. So many in a row are an end. */
 const maxEmptyPages = 200;
 
 /** Where each page goes on, unless the pages go round in a circle. */

@@ -104,7 +104,7 @@ export async function readVenue(
 }
 
 /**
- * Reads of one order. `urlOf`: its address, with `id` as it stands there. `rowOf`: the order in an
+ * Reads one order. `urlOf`: its address, with `id` as it stands there. `rowOf`: the order in an
  * answer, if it is not the whole.
  */
 export function orderByUrl(
@@ -139,8 +139,8 @@ export async function readOrderAt(
   return { kind: 'failed', error: badAnswer('the order has another shape than the documents say') };
 }
 
-/** The accounts in the answer to one read. `accountsOf`: undefined, if it has another shape. */
-export async function readAccounts(
+/** All accounts, by one read. `accountsOf`: undefined, if the answer has another shape. */
+export async function accountsByUrl(
   deps: ReadDeps,
   dialect: Dialect,
   read: Omit<VenueRead, 'operation'>,

@@ -155,8 +155,8 @@ export class RowReader {
   }
 
   /**
-   * A status with the quantities that follow from it and say more of it: `new` is partially filled
-   * once a part is. `known`: the venue's words. A word that is not in it is `unknown`.
+   * A status and its quantities: `new` is partially filled once a part is. `known`: the venue's
+   * words; any other is `unknown`.
    */
   standing(
     fields: { readonly status: string; readonly filled: string; readonly leaves: string },

@@ -5,7 +5,7 @@ import { queryText } from '../order-address.ts';
 import type { ListRequest, ListResult, OrderReads, Page } from '../order-reads.ts';
 import { answeredError, type PlatformError } from '../platform-error.ts';
 import { listFault, readListPages } from '../read-list-pages.ts';
-import { type Dialect, orderByUrl, type ReadDeps, readAccounts, readOrderAt, readVenue } from '../read-venue.ts';
+import { accountsByUrl, type Dialect, orderByUrl, type ReadDeps, readOrderAt, readVenue } from '../read-venue.ts';
 import { signRequest } from './key-source.ts';
 import { touchedOrders } from './touched-orders.ts';
 
@@ -45,7 +45,7 @@ export function alpacaReads(deps: ReadDeps, { url, isPaper }: AlpacaReadOptions)
     listOrders: (request, onPage, signal, budget) => listOrders({ ...deps, budget }, url, request, onPage, signal),
     getOrder: orderByUrl(deps, alpacaDialect, (_stream, _accountId, id) => `${url}/v2/orders/${id}`),
     listAccounts: (signal) =>
-      readAccounts(deps, alpacaDialect, { url: `${url}/v2/account` }, (answer) => accountIn(answer, isPaper), signal),
+      accountsByUrl(deps, alpacaDialect, { url: `${url}/v2/account` }, (answer) => accountIn(answer, isPaper), signal),
     touchedOrders: ({ after }, signal, budget) =>
       touchedOrders({ ...deps, budget }, alpacaDialect, { url, after }, signal),
   };

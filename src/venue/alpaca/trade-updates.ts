@@ -1,5 +1,5 @@
 import type { Secret } from '../../runtime/secret.ts';
-import { endedFrame, errorFrame, jsonFrames, messageText, unreadable } from '../frames.ts';
+import { endedFrame, errorFrame, jsonFrames, messageText, unreadableFrame } from '../frames.ts';
 import { keyPairOf } from '../key-source.ts';
 import { type Fields, isObject } from '../row-reader.ts';
 import type { Frame, StreamProtocol } from '../venue.ts';
@@ -59,5 +59,5 @@ function readAuthorization({ status }: Fields): Frame {
  */
 function readEvent({ order }: Fields, stream: AlpacaStream): Frame {
   if (order !== undefined && order !== null) return { kind: 'event', stream, row: order };
-  return { ...unreadable('missing_field', 'data.order: expected an order'), stream };
+  return { ...unreadableFrame('missing_field', 'data.order: expected an order'), stream };
 }

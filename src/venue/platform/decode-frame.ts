@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
-import { answerFrame, errorFrame, eventFrame, idOf, jsonFrames, unreadable } from '../frames.ts';
+import { answerFrame, errorFrame, eventFrame, idOf, jsonFrames, unreadableFrame } from '../frames.ts';
 import { describeValue, type Fields, isObject } from '../row-reader.ts';
 import type { Frame } from '../venue.ts';
 import { accountOfTarget, eventNames, streamTopics } from './wire/stream-messages.ts';
@@ -27,12 +27,12 @@ function decodeOther(message: Fields): Frame | undefined {
 }
 
 function decodeEvent(payload: unknown): Frame {
-  if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
+  if (!isObject(payload)) return unreadableFrame('missing_field', 'payload: expected an object');
   const { topic, name } = payload;
-  if (isLeftOut(topic) && isLeftOut(name)) return unreadable('missing_field', 'payload.topic: expected a topic');
+  if (isLeftOut(topic) && isLeftOut(name)) return unreadableFrame('missing_field', 'payload.topic: expected a topic');
   const stream = streamOf(topic, name);
   if (stream === undefined)
-    return unreadable(
+    return unreadableFrame(
       isOrder(payload['data']) ? 'unknown_event' : 'unknown_message',
       `topic ${describeValue(topic)}, name ${describeValue(name)}`,
     );

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { queryText } from '../order-address.ts';
 import type { AccountsResult, ListRequest, OrderReads, PlatformAccount } from '../order-reads.ts';
 import { listByCursor } from '../read-list-pages.ts';
-import { orderByUrl, type ReadDeps, readAccounts } from '../read-venue.ts';
+import { accountsByUrl, orderByUrl, type ReadDeps } from '../read-venue.ts';
 import { platformDialect } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
 import {
@@ -41,7 +41,7 @@ export function platformReads(deps: ReadDeps, { platformUrl, stagingUrl }: Platf
       deps,
       platformDialect,
       (stream, accountId, id) => {
-        // docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`.
+        // docs/platform-assumptions.md: `GET /v1/orders/{ordId}` and its like for predictions.
         return `${baseOf(stream)}${pathOf(stream)}/${id}${queryText({ accountId })}`;
       },
       contentOf,
@@ -90,7 +90,7 @@ const itemsAtOnce = 500;
  */
 export function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
   const read = { url: `${baseUrl}${accountsPath}`, maxBytes: accountsMaxBytes };
-  return readAccounts(deps, platformDialect, read, (answer) => accountsIn(answer, deps.clock), signal);
+  return accountsByUrl(deps, platformDialect, read, (answer) => accountsIn(answer, deps.clock), signal);
 }
 
 async function accountsIn(answer: unknown, clock: Clock) {
