@@ -40,7 +40,7 @@ export function bearer(credential: Secret) {
 type ReadSpecials = Omit<VenueRead, 'operation' | 'url'>;
 
 /** A GET at the platform: `readVenue`. */
-export function readPlatform(
+function readPlatform(
   deps: ReadDeps,
   operation: string,
   url: string,
