@@ -22,8 +22,8 @@ export interface Correction {
   /** The correcting read's `updatedAt`. */
   readonly readAt: string;
   /**
-   * The `updatedAt` of the view it undid, if that is later: the platform's clock was set back. An
-   * event that repeats that view does not bring it back.
+   * The `updatedAt` of the view it undid, if that is later: the platform's clock was set back. A
+   * repeat of that view does not bring it back.
    */
   readonly undone?: string;
 }

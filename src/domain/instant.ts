@@ -185,8 +185,8 @@ function daysInMonth(year: number, month: number): number {
 }
 
 /**
- * Days from 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "days_from_civil"): years that
- * begin in March put the leap day last.
+ * Days from 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "days_from_civil"): in years
+ * from March on the leap day is the last.
  */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year;

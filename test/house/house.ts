@@ -32,7 +32,7 @@ const longFunctions = files
 const figures: Figure[] = [
   // A count of files alone grows with the work. At first there were 16 for 1,000 lines.
   atMost('files for 1,000 lines', Math.round((10_000 * files.length) / sum(lengths)) / 10, 10),
-  between('median lines', lengths[Math.floor(lengths.length / 2)] ?? 0, 90, 110),
+  between('median lines', lengths[Math.floor(lengths.length / 2)] ?? 0, 90, 115),
   atMost(
     'files of 30 lines or fewer, %',
     share((length) => length <= 30),

@@ -20,7 +20,7 @@ it('says once for each time who keeps the oldest partition of the log by an old 
   };
   let by: string[] = [];
   const query = async (text: string) => {
-    if (text.includes('log_kept_by')) return { rows: [{ by }] };
+    if (text.includes('log_kept_by')) return { rows: [{ result: by }] };
     return { rows: text.includes('ensure_log_partitions') ? [{ made: [] }] : [], rowCount: 0 };
   };
   const housekeeping = new Housekeeping(
@@ -95,7 +95,7 @@ describe('issue: A transaction was left open, and the log got no partition until
       asked.push(/ensure_log_partitions|move_order_states/.exec(text)?.[0] ?? '');
       if (text.includes('ensure_log_partitions')) return { rows: [{ made: [] }] };
       // The row of one order is locked: each step looks at it again.
-      return text.includes('move_order_states') ? { rows: [{ looked: 1 }] } : { rows: [], rowCount: 0 };
+      return text.includes('move_order_states') ? { rows: [{ result: 1 }] } : { rows: [], rowCount: 0 };
     };
     const housekeeping = new Housekeeping(
       { clock, log: silentLog, pool: { query } as unknown as Pool, metrics: createMetrics() },
